@@ -1,0 +1,93 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .treatAllWarnings(as: .error),
+]
+
+/// A library or executable of ours; every one shares the same strict settings.
+func ours(_ name: String, _ needs: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: needs, swiftSettings: settings)
+}
+
+func command(_ name: String, _ needs: [Target.Dependency]) -> Target {
+  .executableTarget(name: name, dependencies: needs, swiftSettings: settings)
+}
+
+func tests(_ name: String, _ needs: [Target.Dependency], resources: [Resource] = []) -> Target {
+  .testTarget(name: name, dependencies: needs + ["TestKit"], resources: resources, swiftSettings: settings)
+}
+
+/// A C library of the operating system, with the package that brings it.
+func system(_ name: String, pkgConfig: String, apt: String) -> Target {
+  .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([apt])])
+}
+
+let package = Package(
+  name: "posture",
+  products: [
+    .executable(name: "posture-agent", targets: ["posture-agent"]),
+    .executable(name: "posturectl", targets: ["posturectl"]),
+    .executable(name: "posture-bench", targets: ["posture-bench"]),
+  ],
+  targets: [
+    // C libraries, one target each.
+    system("CMosquitto", pkgConfig: "libmosquitto", apt: "libmosquitto-dev"),
+    system("COpenSSL", pkgConfig: "openssl", apt: "libssl-dev"),
+    system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
+    system("CDBus", pkgConfig: "dbus-1", apt: "libdbus-1-dev"),
+    system("CKeyutils", pkgConfig: "libkeyutils", apt: "libkeyutils-dev"),
+    system("CCrypt", pkgConfig: "libcrypt", apt: "libcrypt-dev"),
+    system("CMicrohttpd", pkgConfig: "libmicrohttpd", apt: "libmicrohttpd-dev"),
+    .target(name: "CLinux"),
+
+    // The pure model, and the ground the rest stands on.
+    ours("Posture"),
+    ours("PosturePlatform", ["CLinux"]),
+    ours("PostureTerminal", ["Posture", "PosturePlatform"]),
+
+    // On the device.
+    ours("PostureProbes", ["Posture", "PosturePlatform", "CLinux", "CDBus", "CKeyutils", "CCrypt", "COpenSSL"]),
+    ours("PostureTokens", ["Posture", "PosturePlatform", "COpenSSL"]),
+    ours("PostureAttester", ["Posture", "PosturePlatform", "PostureProbes", "PostureTokens", "CLinux", "CSQLite"]),
+    ours("PostureMQTT", ["Posture", "PosturePlatform", "CLinux", "CMosquitto", "COpenSSL"]),
+    ours("PostureCourier", ["Posture", "PosturePlatform", "PostureTokens", "PostureMQTT"]),
+
+    // At the controller and the monitor.
+    ours(
+      "PostureFleet",
+      ["Posture", "PosturePlatform", "PostureTerminal", "PostureTokens", "PostureMQTT", "CMicrohttpd", "CSQLite"]),
+
+    command(
+      "posture-agent",
+      [
+        "Posture", "PosturePlatform", "PostureTerminal", "PostureProbes", "PostureTokens", "PostureAttester",
+        "PostureMQTT", "PostureCourier",
+      ]),
+    command(
+      "posturectl",
+      ["Posture", "PosturePlatform", "PostureTerminal", "PostureTokens", "PostureMQTT", "PostureFleet"]),
+    command(
+      "posture-bench",
+      [
+        "Posture", "PosturePlatform", "PostureTerminal", "PostureProbes", "PostureTokens", "PostureMQTT",
+        "PostureFleet", "COpenSSL",
+      ]),
+
+    .target(
+      name: "TestKit", dependencies: ["Posture", "PosturePlatform"], path: "Tests/TestKit", swiftSettings: settings),
+    tests("PostureTests", ["Posture"]),
+    tests("PosturePlatformTests", ["PosturePlatform"]),
+    tests("PostureProbesTests", ["Posture", "PosturePlatform", "PostureProbes"]),
+    tests("PostureTokensTests", ["Posture", "PosturePlatform", "PostureTokens"]),
+    tests("PostureAttesterTests", ["Posture", "PosturePlatform", "PostureProbes", "PostureTokens", "PostureAttester"]),
+    tests("PostureMQTTTests", ["Posture", "PosturePlatform", "PostureMQTT"]),
+    tests("PostureCourierTests", ["Posture", "PosturePlatform", "PostureTokens", "PostureMQTT", "PostureCourier"]),
+    tests("PostureFleetTests", ["Posture", "PosturePlatform", "PostureTokens", "PostureMQTT", "PostureFleet"]),
+    tests("EndToEndTests", ["Posture", "PosturePlatform", "PostureTokens", "PostureMQTT", "PostureFleet"]),
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,15 @@
+#ifndef CLINUX_EVENTS_H
+#define CLINUX_EVENTS_H
+#include <stdint.h>
+
+/// Blocks SIGTERM, SIGINT and SIGHUP for the calling thread (and those it starts) and returns a signalfd for them.
+int clinux_signals(void);
+/// The next signal of a signalfd, or -1.
+int clinux_next_signal(int fd);
+/// eventfd(2), close-on-exec, not blocking.
+int clinux_eventfd(void);
+/// inotify_init1(2), close-on-exec, not blocking.
+int clinux_inotify(void);
+/// Uid of the process at the other end of a Unix socket (SO_PEERCRED), or -1.
+int64_t clinux_peer_uid(int fd);
+#endif

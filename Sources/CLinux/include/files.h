@@ -1,0 +1,13 @@
+#ifndef CLINUX_FILES_H
+#define CLINUX_FILES_H
+#include <stdint.h>
+
+/// openat2(2) with RESOLVE_IN_ROOT: absolute symlinks and ".." stay below `dirfd`. -1 and errno; ENOSYS before Linux 5.6.
+int clinux_open_in_root(int dirfd, const char *path, int flags);
+
+/// pipe2(2) with O_CLOEXEC.
+int clinux_pipe(int ends[2]);
+
+uint32_t clinux_major(uint64_t device);
+uint32_t clinux_minor(uint64_t device);
+#endif

@@ -1,0 +1,4 @@
+extension FindingCatalogue {
+  /// Codes about ways to become root.
+  static let elevationFindings: [FindingCode] = []
+}

@@ -1,0 +1,4 @@
+extension FindingCatalogue {
+  /// Codes about consoles, display managers, boot.
+  static let entryFindings: [FindingCode] = []
+}

@@ -1,0 +1,4 @@
+extension FindingCatalogue {
+  /// Codes about screen locks and biometrics.
+  static let lockFindings: [FindingCode] = []
+}

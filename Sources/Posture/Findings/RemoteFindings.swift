@@ -1,0 +1,4 @@
+extension FindingCatalogue {
+  /// Codes about ways in over the network.
+  static let remoteFindings: [FindingCode] = []
+}

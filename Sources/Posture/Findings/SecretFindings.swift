@@ -1,0 +1,4 @@
+extension FindingCatalogue {
+  /// Codes about keyrings, volumes and keys.
+  static let secretFindings: [FindingCode] = []
+}

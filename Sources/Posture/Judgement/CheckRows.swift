@@ -1,0 +1,106 @@
+/// Which doors each check looks at.
+struct CheckRows {
+  private let facts: ProbeResult
+  private let byName: [String: Door]
+  private let kinds: [String: Subject.Kind]
+
+  init(_ facts: ProbeResult) {
+    self.facts = facts
+    byName = Dictionary(facts.doors.map { ($0.name, $0) }) { first, _ in first }
+    kinds = Dictionary(facts.subjects.map { ($0.name, $0.kind) }) { first, _ in first }
+  }
+
+  /// Owners, and root where one of its entry or remote doors is not closed.
+  var owners: [Subject] {
+    facts.subjects.filter { subject in
+      switch subject.kind {
+      case .owner, .external: true
+      case .service: false
+      case .root:
+        facts.doors.contains {
+          $0.subject == subject.name && ($0.class == .entry || $0.class == .remote) && $0.counts
+            && $0.answer != .closed
+        }
+      }
+    }
+  }
+
+  func doors(of check: CheckName) -> [Door] { facts.doors.filter { counts($0) && self.check(of: $0) == check } }
+
+  /// Rows that are shown, and that no check counts.
+  var bystanders: [Door] { facts.doors.filter { !counts($0) } }
+
+  func localDoors(of subject: String) -> [Door] {
+    facts.doors.filter { $0.class == .entry && $0.counts && $0.subject == subject }
+  }
+
+  private func counts(_ door: Door) -> Bool {
+    guard door.counts else { return false }
+    switch door.class {
+    case .elevation: return kinds[door.subject] != .service && kinds[door.subject] != .root
+    case .secret: return !door.name.hasPrefix("secrets@") || door.isDefault
+    default: return true
+    }
+  }
+
+  func check(of door: Door) -> CheckName {
+    switch door.class {
+    case .entry: .ownerAuthentication
+    case .boot: .bootEntry
+    case .remote: .remoteEntry
+    case .unlock: .screenLock
+    case .elevation: .elevation
+    case .secret: door.name.hasPrefix("volume:") ? .disk : .keyring
+    }
+  }
+
+  func generalCode(_ class: Door.Class) -> String {
+    switch `class` {
+    case .entry: "openEntry"
+    case .boot: "openBoot"
+    case .remote: "openRemote"
+    case .unlock: "openUnlock"
+    case .elevation: "openElevation"
+    case .secret: "openSecret"
+    }
+  }
+
+  /// The door's answer together with the one that stands before it.
+  func effectiveAnswer(_ door: Door) -> Answer {
+    guard let behind = door.behind, door.answer != .closed, door.answer != .required else { return door.answer }
+    guard let front = byName[behind]?.opening else { return .unknown }
+    guard let opening = door.opening else { return front.answer == .notRequired ? .unknown : front.answer }
+    return opening.and(front).answer
+  }
+
+  /// Whether whoever enters as `subject` becomes root, or reads the secrets of somebody else, without proof.
+  func leadsFurther(_ subject: String) -> Bool {
+    facts.doors.contains { door in
+      guard door.answer == .notRequired || door.answer == .unknown else { return false }
+      switch door.class {
+      case .elevation: return door.subject == subject
+      case .secret: return door.answer == .notRequired && door.subject != subject && door.subject != "*"
+      default: return false
+      }
+    }
+  }
+
+  /// One of the closed doors, where nobody can get in at all.
+  var noWayIn: Door? {
+    let ways = facts.doors.filter { ($0.class == .entry || $0.class == .remote) && $0.counts }
+    return ways.allSatisfy { $0.answer == .closed } ? ways.first : nil
+  }
+
+  enum Binding { case bound, portable, notBound, unknown }
+
+  /// Whether every way into the store, or into the volume it lies on, needs this very hardware.
+  func binding(of store: Door) -> Binding {
+    let volume = store.liesOn.flatMap { byName[$0] }
+    if store.opening?.isDeviceBound == true || volume?.opening?.isDeviceBound == true { return .bound }
+    if store.opening == nil || (volume != nil && volume?.opening == nil) { return .unknown }
+    let holdsDevice = [store, volume].contains { door in
+      door?.opening?.sets.contains { $0.contains(.device) } ?? false
+    }
+    return holdsDevice ? .portable : .notBound
+  }
+}

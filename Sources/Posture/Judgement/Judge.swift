@@ -1,0 +1,196 @@
+/// Turns what the probes saw into checks, findings and a verdict. Pure: the same facts give the same evidence.
+public struct Judge {
+  private let policy: Policy
+  private let facts: ProbeResult
+  private let rows: CheckRows
+  private var collector = FindingCollector()
+  private var results: [CheckName: CheckResult] = [:]
+  private var reasons: [CheckName: String] = [:]
+
+  /// The evidence for `facts` under `policy`.
+  public static func evidence(of facts: ProbeResult, under policy: Policy) -> Evidence {
+    var judge = Judge(policy: policy, facts: facts)
+    for check in CheckName.allCases { judge.evaluate(check) }
+    judge.noteBystanders()
+    return judge.evidence()
+  }
+
+  private init(policy: Policy, facts: ProbeResult) {
+    self.policy = policy
+    var facts = facts
+    facts.doors = BehindVolume.resolve(facts.doors)
+    self.facts = facts
+    self.rows = CheckRows(facts)
+  }
+
+  private mutating func evaluate(_ check: CheckName) {
+    let result: CheckResult
+    switch check {
+    case .passcode: result = passcode()
+    case .biometrics: result = biometrics()
+    case .deviceBinding: result = deviceBinding()
+    default: result = overRows(check)
+    }
+    results[check] = result
+  }
+
+  // MARK: Doors
+
+  private mutating func overRows(_ check: CheckName) -> CheckResult {
+    let doors = rows.doors(of: check)
+    var isOpen = false
+    var isUnknown = noteGaps(check)
+    for door in doors {
+      switch rows.effectiveAnswer(door) {
+      case .notRequired: isOpen = note(open: door, check) || isOpen
+      case .unknown:
+        isUnknown = true
+        collector.add(door.cause ?? .general("unknownDoor", door), check, door: door, level: .doubt)
+      case .required, .closed: noteCredit(door, check)
+      }
+    }
+    if isOpen { return .fail }
+    if isUnknown { return .notRun }
+    return doors.isEmpty ? .absent : .success
+  }
+
+  /// True if the open door fails its check; an intended one may stand.
+  private mutating func note(open door: Door, _ check: CheckName) -> Bool {
+    guard isIntended(door) else {
+      collector.add(door.cause ?? .general(rows.generalCode(door.class), door), check, door: door, level: .failure)
+      return true
+    }
+    guard rows.leadsFurther(door.subject) else { return false }
+    collector.add(.general("intendedDoorLeadsToRoot", door), check, door: door, level: .failure)
+    return true
+  }
+
+  private func isIntended(_ door: Door) -> Bool {
+    policy.intended.contains { $0.door == door.name && $0.subject == door.subject }
+  }
+
+  private mutating func noteCredit(_ door: Door, _ check: CheckName) {
+    guard door.answer == .notRequired, let behind = door.behind else { return }
+    var cause = Cause.general("proofOncePerBoot", door)
+    cause.observed = "\(door.name) is open; \(behind) asks once per boot"
+    collector.add(cause, check, door: door, level: .info)
+  }
+
+  private mutating func noteGaps(_ check: CheckName) -> Bool {
+    let gaps = facts.gaps.filter { $0.checks.contains(check) }
+    for gap in gaps { collector.add(gap.cause, check, subject: "*", level: .doubt) }
+    return !gaps.isEmpty
+  }
+
+  // MARK: The three that are no matter of one row
+
+  private mutating func passcode() -> CheckResult {
+    var result = CheckResult.absent
+    if noteGaps(.passcode) { result = .notRun }
+    for owner in rows.owners {
+      let one = passcode(of: owner)
+      if one == .fail { result = .fail }
+      if one == .notRun, result != .fail { result = .notRun }
+      if one == .success, result == .absent { result = .success }
+    }
+    return result
+  }
+
+  private mutating func passcode(of owner: Subject) -> CheckResult {
+    let observed = "password \(owner.password.rawValue)"
+    let evidence = owner.place.map { [$0] } ?? []
+    switch owner.password {
+    case .set, .external: return .success
+    case .empty, .emptyHash:
+      let code = owner.password == .empty ? "emptyPassword" : "emptyHash"
+      collector.add(
+        Cause(code, observed: observed, evidence: evidence), .passcode, subject: owner.name, level: .failure)
+      return .fail
+    case .unreadable:
+      collector.add(
+        Cause("unreadable", observed: observed, evidence: evidence), .passcode, subject: owner.name, level: .doubt)
+      return .notRun
+    case .locked, .unmatchable, .none:
+      let open = rows.localDoors(of: owner.name).first { $0.opening?.sets.contains(.none) == true && !isIntended($0) }
+      guard let open else {
+        reasons[.passcode] = "passcodeNotSet"
+        collector.add(
+          Cause("passcodeNotSet", observed: observed, evidence: evidence), .passcode, subject: owner.name,
+          level: .info)
+        return .success
+      }
+      collector.add(open.cause ?? .general("openEntry", open), .passcode, door: open, level: .failure)
+      return .fail
+    }
+  }
+
+  private mutating func biometrics() -> CheckResult {
+    guard let seen = facts.biometrics else {
+      reasons[.biometrics] = "biometryNotAvailable"
+      return .absent
+    }
+    reasons[.biometrics] = seen.result == .success ? nil : seen.cause.code
+    if seen.result == .notRun { collector.add(seen.cause, .biometrics, subject: "*", level: .doubt) }
+    return seen.result
+  }
+
+  private mutating func deviceBinding() -> CheckResult {
+    let stores = rows.doors(of: .keyring)
+    let bindings = stores.map(rows.binding)
+    if bindings.isEmpty { return .absent }
+    if bindings.contains(.unknown) { return .notRun }
+    if bindings.allSatisfy({ $0 == .bound }) { return .success }
+    reasons[.deviceBinding] = bindings.contains(.portable) ? "portable" : "notBound"
+    return .absent
+  }
+
+  // MARK: What no check fails for
+
+  private mutating func noteBystanders() {
+    for door in rows.bystanders where door.answer == .notRequired {
+      collector.add(
+        door.cause ?? .general(rows.generalCode(door.class), door), rows.check(of: door), door: door, level: .info)
+    }
+    for remark in facts.remarks {
+      collector.add(remark.cause, remark.check, subject: remark.subject, door: remark.door, level: .info)
+    }
+    if let shut = rows.noWayIn {
+      collector.add(.general("noWayIn", shut), .ownerAuthentication, subject: "*", level: .lockedOut)
+    }
+  }
+
+  // MARK: The whole
+
+  private func evidence() -> Evidence {
+    let findings = collector.findings { check in
+      policy.demand(of: check) != .inform && results[check] == .fail
+    }
+    let checks = CheckName.allCases.map { name in
+      Check(
+        name: name, result: results[name] ?? .notRun, required: policy.demand(of: name) != .inform,
+        findings: findings.filter { $0.checks.contains(name) }.map(\.finding.id), reason: reasons[name])
+    }
+    return Evidence(
+      policy: policy.name, verdict: verdict, checks: checks, subjects: facts.subjects, doors: facts.doors,
+      passwordPolicy: facts.passwordPolicy ?? .unknown, findings: findings.map(\.finding))
+  }
+
+  private var verdict: Verdict {
+    var verdict = Verdict.pass
+    for (name, result) in results {
+      switch (policy.demand(of: name), result) {
+      case (.inform, _), (_, .success), (.requireIfPresent, .absent): continue
+      case (_, .fail): return .fail
+      case (_, .notRun), (.require, .absent): verdict = .unknown
+      }
+    }
+    return verdict
+  }
+}
+
+extension Cause {
+  /// The catalogue's general code, for a door that brings no cause of its own.
+  static func general(_ code: String, _ door: Door) -> Cause {
+    Cause(code, observed: "\(door.name) \(door.answer.rawValue)")
+  }
+}

@@ -1,0 +1,24 @@
+import Glibc
+
+/// Readings of the system's clocks.
+public enum Clock {
+  /// Seconds since the epoch.
+  public static var wall: Int64 { Int64(reading(CLOCK_REALTIME).tv_sec) }
+  /// Milliseconds since some start that no change of the date moves, suspended time included.
+  public static var boottimeMilliseconds: Int64 { nanoseconds(CLOCK_BOOTTIME) / 1_000_000 }
+  /// Nanoseconds since some start that no change of the date moves.
+  public static var monotonicNanoseconds: Int64 { nanoseconds(CLOCK_MONOTONIC) }
+  /// CPU time of this process in nanoseconds.
+  public static var processNanoseconds: Int64 { nanoseconds(CLOCK_PROCESS_CPUTIME_ID) }
+
+  private static func nanoseconds(_ clock: clockid_t) -> Int64 {
+    let now = reading(clock)
+    return Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec)
+  }
+
+  private static func reading(_ clock: clockid_t) -> timespec {
+    var now = timespec()
+    clock_gettime(clock, &now)
+    return now
+  }
+}

@@ -1,0 +1,20 @@
+/// Which family of distributions the examined system belongs to (os-release(5)).
+struct Distribution: Sendable {
+  let id: String
+  let like: [String]
+
+  init(_ system: System) {
+    let text = system.text("/etc/os-release") ?? system.text("/usr/lib/os-release") ?? ""
+    var values: [String: String] = [:]
+    for line in text.split(separator: "\n") {
+      guard let equals = line.firstIndex(of: "="), !line.hasPrefix("#") else { continue }
+      let value = line[line.index(after: equals)...].filter { $0 != "\"" && $0 != "'" }
+      values[String(line[..<equals])] = value.lowercased()
+    }
+    id = values["ID"] ?? "linux"
+    like = values["ID_LIKE"]?.split(separator: " ").map(String.init) ?? []
+  }
+
+  /// Debian or something made of it.
+  var isDebian: Bool { id == "debian" || id == "ubuntu" || like.contains("debian") || like.contains("ubuntu") }
+}

@@ -1,0 +1,6 @@
+import Posture
+
+/// `doas`.
+enum DoasDoors {
+  static func look(_ context: AuthContext) -> ProbeResult { ProbeResult() }
+}

@@ -1,0 +1,6 @@
+import Posture
+
+/// `group:<name>`: membership that is root without proof.
+enum GroupDoors {
+  static func look(_ context: AuthContext) -> ProbeResult { ProbeResult() }
+}

@@ -1,0 +1,237 @@
+import CLinux
+import Glibc
+public import PosturePlatform
+import Synchronization
+
+/// The system under examination: a root directory and what is below it.
+///
+/// Every path is absolute as the examined system sees it; symlinks, absolute ones too, stay below the root.
+/// What has been read once is remembered, so that no file is opened twice in one examination.
+public final class System: Sendable {
+  /// Why a file has no content for us.
+  public enum Unreadable: Error, Hashable, Sendable {
+    case missing
+    case denied
+    /// A directory, a FIFO, a device.
+    case notRegular
+    /// Larger than the cap that its kind of file has.
+    case tooLarge
+    /// A loop of symlinks.
+    case loop
+    /// Its owner is not the one whose file it should be.
+    case foreign
+    case other(Int32)
+
+    /// For `observed`: "is missing", "is no regular file".
+    public var words: String {
+      switch self {
+      case .missing: "is missing"
+      case .denied: "may not be read by this process"
+      case .notRegular: "is no regular file"
+      case .tooLarge: "is too large"
+      case .loop: "is a loop of links"
+      case .foreign: "belongs to somebody else"
+      case .other(let number): String(cString: strerror(number))
+      }
+    }
+  }
+
+  public struct File: Sendable {
+    public var bytes: [UInt8]
+    public var owner: UInt32
+    public var group: UInt32
+    public var mode: UInt32
+
+    /// UTF-8 text; invalid sequences are replaced.
+    public var text: String { String(decoding: bytes, as: UTF8.self) }
+    public var isWritableByOthers: Bool { mode & 0o002 != 0 }
+    public var isWritableByGroup: Bool { mode & 0o020 != 0 }
+  }
+
+  public struct Status: Sendable {
+    public enum Kind: Sendable { case regular, directory, symlink, block, character, other }
+    public var kind: Kind
+    public var owner: UInt32
+    public var group: UInt32
+    public var mode: UInt32
+    public var size: Int64
+    public var device: UInt64
+    public var inode: UInt64
+    /// Major and minor number of a device node.
+    public var node: (major: UInt32, minor: UInt32)
+  }
+
+  /// "/" for this machine, else the root directory of the examined tree.
+  public let root: String
+  /// Seconds since the epoch that ages are reckoned from.
+  public let now: Int64
+  /// True where `root` is "/": running services, buses and tools of this machine may be asked.
+  public let isLive: Bool
+
+  private let directory: Int32
+  private let memory = Mutex(Memory())
+
+  private struct Memory {
+    var files: [String: Result<File, Unreadable>] = [:]
+    var opens = 0
+    var visited = Set<String>()
+  }
+
+  /// Opens the root directory.
+  public init(root: String = "/", now: Int64 = Clock.wall) throws(SystemError) {
+    self.root = root
+    self.now = now
+    isLive = root == "/"
+    directory = try Descriptor.open(root, Descriptor.pathOnly | O_DIRECTORY).release()
+  }
+
+  deinit { close(directory) }
+
+  /// How many files have been opened for reading.
+  public var opens: Int { memory.withLock { $0.opens } }
+  /// Every path that was asked for, there or not: what a watcher has to look at.
+  public var visited: Set<String> { memory.withLock { $0.visited } }
+
+  // MARK: Files
+
+  /// The content of a regular file, at most `cap` bytes. Never blocks on a FIFO or a device.
+  public func read(_ path: String, cap: Int = 1 << 20) throws(Unreadable) -> File {
+    try remembered(path) { () throws(Unreadable) in try load(path, cap: cap, owner: nil) }
+  }
+
+  /// The same for a file that `owner` controls: it must belong to them, so that a link into /etc/shadow leaks nothing.
+  public func read(_ path: String, ownedBy owner: UInt32, cap: Int = 1 << 20) throws(Unreadable) -> File {
+    try remembered("\(owner):\(path)") { () throws(Unreadable) in try load(path, cap: cap, owner: owner) }
+  }
+
+  /// Content as text, or nil where there is none to be had for whatever reason. For files whose absence means nothing.
+  public func text(_ path: String) -> String? { (try? read(path))?.text }
+
+  private func remembered(
+    _ key: String, _ load: () throws(Unreadable) -> File
+  ) throws(Unreadable) -> File {
+    if let known = memory.withLock({ $0.files[key] }) { return try known.get() }
+    let result = Result { () throws(Unreadable) in try load() }
+    memory.withLock { $0.files[key] = result }
+    return try result.get()
+  }
+
+  private func load(_ path: String, cap: Int, owner: UInt32?) throws(Unreadable) -> File {
+    memory.withLock {
+      $0.opens += 1
+      $0.visited.insert(path)
+    }
+    do throws(SystemError) {
+      let file = Descriptor(owning: try open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY))
+      let status = try file.status(path)
+      guard status.st_mode & S_IFMT == S_IFREG else { throw Unreadable.notRegular.asSystemError }
+      if let owner, status.st_uid != owner { throw Unreadable.foreign.asSystemError }
+      // A sparse giant is refused before a byte of it is read.
+      guard status.st_size <= cap, let bytes = try file.readAll(cap: cap, path) else {
+        throw Unreadable.tooLarge.asSystemError
+      }
+      return File(bytes: bytes, owner: status.st_uid, group: status.st_gid, mode: status.st_mode)
+    } catch { throw Unreadable(error) }
+  }
+
+  /// A descriptor for a device or another file that is not read whole. The caller closes it.
+  public func open(_ path: String, _ flags: Int32) throws(SystemError) -> Int32 {
+    memory.withLock { _ = $0.visited.insert(path) }
+    let relative = String(path.drop { $0 == "/" })
+    return try retrying("open", path) {
+      clinux_open_in_root(directory, relative.isEmpty ? "." : relative, flags | O_CLOEXEC)
+    }
+  }
+
+  // MARK: Names
+
+  /// Names in a directory, sorted by bytes, without "." and "..".
+  public func list(_ path: String) throws(Unreadable) -> [String] {
+    let fd: Int32
+    do throws(SystemError) { fd = try open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK) } catch {
+      throw Unreadable(error)
+    }
+    guard let stream = fdopendir(fd) else {
+      close(fd)
+      throw .other(errno)
+    }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      if name != ".", name != ".." { names.append(name) }
+      // A farm of a million names is no configuration.
+      if names.count > 65_536 { throw .tooLarge }
+    }
+    return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+  }
+
+  /// What is at `path`; `following` false looks at a symlink itself.
+  public func status(_ path: String, following: Bool = true) throws(Unreadable) -> Status {
+    do throws(SystemError) {
+      let file = Descriptor(owning: try open(path, Descriptor.pathOnly | (following ? 0 : O_NOFOLLOW)))
+      return Status(try file.status(path))
+    } catch { throw Unreadable(error) }
+  }
+
+  public func exists(_ path: String) -> Bool { (try? status(path)) != nil }
+
+  /// The target of a symlink, as it is written; nil where it is none.
+  public func link(_ path: String) -> String? {
+    guard let fd = try? open(path, Descriptor.pathOnly | O_NOFOLLOW) else { return nil }
+    let file = Descriptor(owning: fd)
+    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let count = readlinkat(file.number, "", &buffer, buffer.count - 1)
+    return count > 0 ? String(decoding: buffer[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self) : nil
+  }
+}
+
+extension System.Status {
+  init(_ status: stat) {
+    switch status.st_mode & S_IFMT {
+    case S_IFREG: kind = .regular
+    case S_IFDIR: kind = .directory
+    case S_IFLNK: kind = .symlink
+    case S_IFBLK: kind = .block
+    case S_IFCHR: kind = .character
+    default: kind = .other
+    }
+    owner = status.st_uid
+    group = status.st_gid
+    mode = status.st_mode
+    size = Int64(status.st_size)
+    device = UInt64(status.st_dev)
+    inode = UInt64(status.st_ino)
+    node = (clinux_major(UInt64(status.st_rdev)), clinux_minor(UInt64(status.st_rdev)))
+  }
+}
+
+extension System.Unreadable {
+  fileprivate init(_ error: SystemError) {
+    switch error.errno {
+    case ENOENT, ENOTDIR: self = .missing
+    case EACCES, EPERM: self = .denied
+    case ELOOP: self = .loop
+    case EFBIG: self = .tooLarge
+    case Self.foreignNumber: self = .foreign
+    // A FIFO or a socket cannot be opened without blocking, a directory not be read.
+    case ENXIO, EISDIR, ENODEV: self = .notRegular
+    default: self = .other(error.errno)
+    }
+  }
+
+  private static let foreignNumber = EREMOTE
+
+  fileprivate var asSystemError: SystemError {
+    let number: Int32 =
+      switch self {
+      case .notRegular: ENXIO
+      case .tooLarge: EFBIG
+      case .foreign: Self.foreignNumber
+      default: EIO
+      }
+    return SystemError(number, doing: "read")
+  }
+}

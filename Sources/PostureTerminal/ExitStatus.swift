@@ -1,0 +1,26 @@
+public import Posture
+
+/// Exit statuses of our commands (sysexits(3) where it has a word).
+public enum ExitStatus {
+  /// EX_USAGE.
+  public static let usage: Int32 = 64
+  /// EX_SOFTWARE.
+  public static let failed: Int32 = 70
+
+  public static func of(_ verdict: Verdict) -> Int32 {
+    switch verdict {
+    case .pass: 0
+    case .fail: 1
+    case .unknown: 2
+    }
+  }
+
+  /// Runs `body`; a wrong command line is told on standard error, with how to get help.
+  public static func of(_ body: () throws(UsageError) -> Int32) -> Int32 {
+    do throws(UsageError) { return try body() } catch {
+      let name = CommandLine.arguments.first.map { $0.split(separator: "/").last.map(String.init) ?? $0 } ?? "posture"
+      Terminal.error("\(name): \(error). Try: \(name) --help")
+      return usage
+    }
+  }
+}

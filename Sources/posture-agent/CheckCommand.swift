@@ -1,0 +1,46 @@
+import Posture
+import PosturePlatform
+import PostureProbes
+import PostureTerminal
+
+/// `posture-agent check`: one examination, printed.
+struct CheckCommand {
+  private var root = "/"
+  private var policy = Policy.entry
+  private var isJSON: Bool
+  private var services: [String]
+  private var users: [String]
+
+  init(_ arguments: inout Arguments) throws(UsageError) {
+    isJSON = arguments.flag("--json")
+    root = try arguments.option("--root") ?? "/"
+    services = try arguments.options("--service")
+    users = try arguments.options("--user")
+    if let name = try arguments.option("--policy") { policy = try Self.policy(named: name) }
+    try arguments.end()
+  }
+
+  private static func policy(named name: String) throws(UsageError) -> Policy {
+    if let shipped = Policy.shipped.first(where: { $0.name == name }) { return shipped }
+    do {
+      let file = try Descriptor.open(name, 0)
+      guard let bytes = try file.readAll(cap: 65_536, name) else { throw UsageError("\(name): larger than 64 KiB") }
+      return try Policy(json: try JSONParser.parse(bytes))
+    } catch {
+      throw UsageError("policy \(name): \(error)")
+    }
+  }
+
+  func run() -> Int32 {
+    let system: System
+    do throws(SystemError) { system = try System(root: root) } catch {
+      Terminal.error("posture-agent: \(error)")
+      return ExitStatus.failed
+    }
+    var facts = AuthPolicyProbe(services: services, users: users).run(on: system)
+    facts.add(KeyringProbe().run(on: system))
+    let evidence = Judge.evidence(of: facts, under: policy)
+    if isJSON { Terminal.out(evidence.json.text) } else { EvidenceView(evidence, policy).show() }
+    return ExitStatus.of(evidence.verdict)
+  }
+}
