@@ -119,8 +119,8 @@ private struct Exchange: ~Copyable {
   }
 
   private mutating func feed() {
-    let count = input.withUnsafeBytes { write(Self.number(toChild), $0.baseAddress, $0.count) }
-    if count > 0 { input = input.dropFirst(count) }
+    let count = input.withUnsafeBytes { clinux_write_quietly(Self.number(toChild), $0.baseAddress, UInt64($0.count)) }
+    if count > 0 { input = input.dropFirst(Int(count)) }
     // A child that closes its input early has read what it wanted.
     if input.isEmpty || (count < 0 && errno != EAGAIN && errno != EINTR) { toChild = nil }
   }

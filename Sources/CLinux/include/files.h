@@ -5,6 +5,9 @@
 /// openat2(2) with RESOLVE_IN_ROOT: absolute symlinks and ".." stay below `dirfd`. -1 and errno; ENOSYS before Linux 5.6.
 int clinux_open_in_root(int dirfd, const char *path, int flags);
 
+/// write(2) to a pipe without SIGPIPE where nobody reads any more: EPIPE only.
+int64_t clinux_write_quietly(int fd, const void *bytes, uint64_t count);
+
 /// pipe2(2) with O_CLOEXEC.
 int clinux_pipe(int ends[2]);
 

@@ -1,0 +1,152 @@
+import Posture
+import Testing
+
+struct JudgeTests {
+  private let alice = Subject(name: "alice", uid: 1000, kind: .owner, account: .active, password: .set)
+  private let root = Subject(name: "root", uid: 0, kind: .root, account: .active, password: .locked)
+
+  private func facts(_ subjects: [Subject], _ doors: [Door]) -> ProbeResult {
+    var facts = ProbeResult()
+    facts.subjects = subjects
+    facts.doors = doors
+    return facts
+  }
+
+  private func door(
+    _ name: String, _ class: Door.Class, _ subject: String, _ opening: Opening?, line: Int = 1
+  ) -> Door {
+    Door(name, `class`, subject, opening, because: [Reason("test", file: "/etc/x", line: line)])
+  }
+
+  private func judge(_ subjects: [Subject], _ doors: [Door], _ policy: Policy = .entry) -> Evidence {
+    Judge.evidence(of: facts(subjects, doors), under: policy)
+  }
+
+  @Test func `a machine that asks passes, without a finding above info`() {
+    let evidence = judge(
+      [alice, root],
+      [door("login@console", .entry, "alice", .passcode), door("login@console", .entry, "root", .never)])
+    #expect(evidence.verdict == .pass)
+    #expect(evidence[.ownerAuthentication]?.result == .success)
+    #expect(evidence[.passcode]?.result == .success)
+    #expect(evidence.findings.isEmpty)
+  }
+
+  @Test func `an open row fails, an unknown one is not run, no row is absent`() {
+    let open = door("login@tty1", .entry, "alice", .always)
+    let unknown = door("login@tty2", .entry, "alice", nil)
+    #expect(judge([alice], [open, unknown])[.ownerAuthentication]?.result == .fail)
+    #expect(judge([alice], [unknown])[.ownerAuthentication]?.result == .notRun)
+    #expect(judge([alice], [unknown]).verdict == .unknown)
+    #expect(judge([alice], [])[.ownerAuthentication]?.result == .absent)
+    #expect(judge([alice], []).verdict == .unknown)
+  }
+
+  @Test func `closed is a row that opens nothing, and all closed is worth a finding`() {
+    let evidence = judge([alice], [door("login@console", .entry, "alice", .never)])
+    #expect(evidence[.ownerAuthentication]?.result == .success)
+    #expect(evidence.findings.map(\.code) == ["noWayIn"])
+    #expect(evidence.findings.first?.severity == .medium)
+  }
+
+  @Test func `one root cause is one finding that every check names`() {
+    var open = [door("login@tty1", .entry, "alice", .always), door("sudo", .elevation, "alice", .always)]
+    for index in open.indices { open[index].cause = Cause("emptyPassword", observed: "x") }
+    var bare = alice
+    bare.password = .empty
+    bare.place = Place("/etc/x", line: 1)
+    let evidence = judge([bare], open)
+    #expect(evidence.findings.count == 1)
+    #expect(evidence[.ownerAuthentication]?.findings == ["f1"])
+    #expect(evidence[.elevation]?.findings == ["f1"])
+    #expect(evidence[.passcode]?.findings == ["f1"])
+    #expect(evidence.findings.first?.severity == .high)
+  }
+
+  @Test func `severity follows what the policy requires`() {
+    let doors = [door("login@console", .entry, "alice", .passcode), door("sudo", .elevation, "alice", .always)]
+    #expect(judge([alice], doors).findings.first?.severity == .medium)
+    #expect(judge([alice], doors, .hardened).findings.first { $0.code == "openElevation" }?.severity == .high)
+    #expect(judge([alice], doors).summary(.entry) == "pass (entry); not required: elevation fail")
+  }
+
+  @Test func `a door that opens once per boot is behind the encrypted volume`() {
+    var autologin = door("graphical@gdm", .entry, "alice", .always)
+    autologin.oncePerBoot = true
+    let encrypted = door("volume:root", .secret, "*", .passcode)
+    let evidence = judge([alice], [autologin, encrypted])
+    #expect(evidence[.ownerAuthentication]?.result == .success)
+    #expect(evidence.doors.first?.behind == "volume:root")
+    #expect(evidence.findings.map(\.code) == ["proofOncePerBoot"])
+    #expect(judge([alice], [autologin, door("volume:root", .secret, "*", .always)]).verdict == .fail)
+    #expect(judge([alice], [autologin, door("volume:root", .secret, "*", nil)]).verdict == .unknown)
+    #expect(judge([alice], [autologin, door("volume:root", .secret, "*", Opening([.device]))]).verdict == .fail)
+  }
+
+  @Test func `an intended door stands as long as it leads nowhere`() {
+    var policy = Policy.entry
+    policy.intended = [.init(door: "graphical@lightdm", subject: "kiosk", why: "public")]
+    let kiosk = Subject(name: "kiosk", uid: 1001, kind: .owner, account: .active, password: .locked)
+    let open = door("graphical@lightdm", .entry, "kiosk", .always)
+    #expect(judge([kiosk], [open], policy).verdict == .pass)
+    #expect(judge([kiosk], [open]).verdict == .fail)
+    let further = judge([kiosk], [open, door("sudo", .elevation, "kiosk", .always)], policy)
+    #expect(further.verdict == .fail)
+    #expect(further.findings.first?.code == "intendedDoorLeadsToRoot")
+  }
+
+  @Test func `a service's sudo rule is information`() {
+    let backup = Subject(name: "backup", uid: 34, kind: .service, account: .active, password: .locked)
+    let evidence = judge([alice, backup], [door("sudo", .elevation, "backup", .always)])
+    #expect(evidence[.elevation]?.result == .absent)
+    #expect(evidence.findings.map(\.severity) == [.info])
+  }
+
+  @Test func `root counts as an owner while one of its doors is not closed`() {
+    var bare = root
+    bare.password = .empty
+    #expect(judge([bare], [door("login@console", .entry, "root", .never)])[.passcode]?.result == .absent)
+    #expect(judge([bare], [door("login@console", .entry, "root", .always)])[.passcode]?.result == .fail)
+  }
+
+  @Test func `an owner without passcode who gets in with nothing fails passcode`() {
+    var locked = alice
+    locked.password = .locked
+    #expect(judge([locked], [door("login@tty1", .entry, "alice", .always)])[.passcode]?.result == .fail)
+    let keyOnly = judge([locked], [door("ssh@sshd", .remote, "alice", Opening([.token]))])
+    #expect(keyOnly[.passcode]?.result == .success)
+    #expect(keyOnly[.passcode]?.reason == "passcodeNotSet")
+  }
+
+  @Test func `a gap makes its checks not run`() {
+    var facts = facts([alice], [door("login@console", .entry, "alice", .passcode)])
+    facts.gaps = [Gap(Cause("unreadable", observed: "/etc/shadow may not be read"), checks: [.passcode])]
+    let evidence = Judge.evidence(of: facts, under: .entry)
+    #expect(evidence[.passcode]?.result == .notRun)
+    #expect(evidence.verdict == .unknown)
+  }
+
+  @Test func `a store is bound to the device where every way in, or into its volume, is`() {
+    var store = door("secrets@gnome-keyring:login", .secret, "alice", .passcode)
+    store.isDefault = true
+    store.liesOn = "volume:root"
+    func binding(_ volume: Opening?) -> Check? {
+      judge([alice], [store, door("volume:root", .secret, "*", volume)])[.deviceBinding]
+    }
+    #expect(binding(Opening([.device, .passcode]))?.result == .success)
+    #expect(binding(Opening([.device, .token], [.passcode]))?.reason == "portable")
+    #expect(binding(.passcode)?.reason == "notBound")
+    #expect(binding(nil)?.result == .notRun)
+  }
+
+  @Test func `every door that is open or unknown is named by a finding of its check`() {
+    for door in Door.Class.allCases.map({ door("x", $0, "alice", nil) }) {
+      var door = door
+      if door.class == .secret { door.name = "volume:x" }
+      let evidence = judge([alice], [door])
+      let named = evidence.checks.filter { !$0.findings.isEmpty }
+      #expect(named.count == 1, "\(door.class)")
+      #expect(named.first?.result == .notRun)
+    }
+  }
+}

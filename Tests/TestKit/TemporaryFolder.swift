@@ -1,0 +1,23 @@
+import Glibc
+public import PosturePlatform
+
+/// A folder of a test's own.
+public enum TemporaryFolder {
+  /// Makes one for the time of `body`, and removes it with all that is in it.
+  public static func with<Result>(_ body: (String) throws -> Result) throws -> Result {
+    let path = try make()
+    defer { remove(path) }
+    return try body(path)
+  }
+
+  /// Makes one; the caller ends it with ``remove(_:)``.
+  public static func make() throws(SystemError) -> String {
+    var template = Array("/tmp/posture-test.XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else { throw .current("mkdtemp") }
+    return String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+  }
+
+  public static func remove(_ path: String) {
+    _ = try? Command("/bin/rm", ["-rf", "--one-file-system", path]).run()
+  }
+}
