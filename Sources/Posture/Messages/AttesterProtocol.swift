@@ -1,16 +1,18 @@
 /// What the courier may ask the attester: a closed list, so that a courier that was taken over gains nothing by it.
 ///
-/// On the Unix socket each request and each answer is one frame: the length (4 bytes, big-endian), then that many bytes
-/// of JSON. The attester answers in order.
+/// On the Unix socket each request and each answer is one ``Frame``. The attester answers each connection in the order
+/// of its requests, so a request that waits (``report(nonces:cause:)``, ``watch(after:)``) holds up those behind it on
+/// its own connection, and only there: a courier keeps one connection for each of the two and one for the rest.
 public enum AttesterRequest: Hashable, Sendable {
-  /// Examine (or join the examination that is running) and sign a report that echoes the nonces.
+  /// Examine and sign a report that echoes the nonces. All requests that wait when an examination starts share it;
+  /// one that comes while an examination runs waits for the next, for what it asks about may just have changed.
   case report(nonces: [String], cause: ReportCause)
   /// Signed events after this number that have not been acknowledged, oldest first.
   case events(after: Int64, limit: Int)
   /// The broker has taken every event up to this number.
   case acknowledge(eseq: Int64)
-  /// A signed birth, and the signed will that belongs to it, for a new connection.
-  case presence(connection: String)
+  /// A signed birth, and the signed will that belongs to it, for a new connection to the broker.
+  case presence(Connection)
   /// A signed line about a report under way.
   case progress(command: String, state: ProgressState)
   /// A signed refusal of a command.
@@ -19,9 +21,28 @@ public enum AttesterRequest: Hashable, Sendable {
   case policy(token: String)
   /// A trust document of the broker: likewise.
   case trust(token: String)
-  /// Answer as soon as something that was read has changed, or when the connection is closed.
-  case watch
+  /// Answer as soon as the number of changes seen so far differs from `after` (at once where it does already), so that
+  /// no change is lost between two requests.
+  case watch(after: Int64)
   case status
+  /// What the courier says of itself (connected, last error …), shown by ``status`` as its word.
+  case courier(JSON)
+
+  /// A connection to the broker that is about to be made.
+  public struct Connection: Hashable, Sendable {
+    /// Random id, base64url.
+    public var id: String
+    /// Random challenge that commands to this device have to carry, base64url.
+    public var challenge: String
+    /// Named counters since the courier's start.
+    public var counters: [String: Int64]
+
+    public init(id: String, challenge: String, counters: [String: Int64] = [:]) {
+      self.id = id
+      self.challenge = challenge
+      self.counters = counters
+    }
+  }
 }
 
 /// Why a report was made.
@@ -41,13 +62,14 @@ public enum RefusalCode: String, Sendable, CaseIterable {
 public enum AttesterAnswer: Hashable, Sendable {
   /// One signed token.
   case token(String)
-  /// Birth and will.
-  case presence(birth: String, will: String)
+  /// Birth and will, and the connection's rising number that both carry.
+  case presence(birth: String, will: String, number: Int64)
   case events([NumberedToken])
   case done
-  case changed
+  /// The number of changes seen so far, and how much of what was read is watched.
+  case changed(number: Int64, coverage: WatchCoverage)
   case status(JSON)
-  case failed(code: String, why: String)
+  case failed(code: AttesterFailure, why: String)
 
   public struct NumberedToken: Hashable, Sendable {
     public var eseq: Int64
@@ -57,4 +79,34 @@ public enum AttesterAnswer: Hashable, Sendable {
       self.token = token
     }
   }
+}
+
+/// How much of what an examination read is watched for changes.
+public enum WatchCoverage: String, Sendable, CaseIterable {
+  case full
+  /// The system's limit of watches is reached, or a file system does not tell (NFS): the rest is up to the schedule.
+  case partial
+  /// Only the schedule counts.
+  case none
+}
+
+/// Why the attester does not do what it was asked for.
+public enum AttesterFailure: String, Sendable, CaseIterable {
+  /// The request is none of the list, or out of its bounds.
+  case badRequest
+  /// The token is not signed by whom it should be, or for somebody else.
+  case untrusted
+  /// A version below one that was taken already.
+  case rollback
+  /// A policy below the built-in floor, not signed by the root.
+  case belowFloor
+  /// Too much is asked for at once.
+  case busy
+  /// No key, or no credential: the device is not enrolled.
+  case notEnrolled
+  /// The journal cannot be written (disk full, read-only).
+  case store
+  case signing
+  /// What should not happen; `why` says more.
+  case `internal`
 }
