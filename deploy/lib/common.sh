@@ -1,0 +1,46 @@
+# Shared by deploy/quickstart, Tests/run and .ci/run. Sourced, never run.
+
+say() { printf '%s\n' "$*" >&2; }
+step() { printf '==> %s\n' "$*" >&2; }
+fail() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
+
+# Runs a command as root: as it is, or by sudo.
+as_root() {
+  if [ "$(id -u)" = 0 ]; then "$@"; else sudo -- "$@"; fi
+}
+
+# The Swift toolchain is looked for before sudo could change PATH.
+find_swift() {
+  SWIFT=$(command -v swift) || fail "no swift in PATH: install the Swift 6.3 toolchain first"
+  export SWIFT
+}
+
+# What the build needs, and what a device needs beside it.
+BUILD_PACKAGES="binutils libc6-dev libstdc++-12-dev gcc pkg-config libmosquitto-dev libssl-dev libsqlite3-dev libdbus-1-dev
+  libkeyutils-dev libcrypt-dev libmicrohttpd-dev"
+BROKER_PACKAGES="mosquitto"
+
+missing_packages() {
+  local name
+  for name in "$@"; do
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null)" = installed ] || printf '%s ' "$name"
+  done
+}
+
+# Installs what is missing of the packages named. Their daemons are kept from starting.
+install_packages() {
+  local missing
+  command -v dpkg-query >/dev/null || fail "this is no Debian system: install by hand: $*"
+  missing=$(missing_packages "$@")
+  [ -n "$missing" ] || return 0
+  [ "$(id -u)" = 0 ] || command -v sudo >/dev/null || fail "neither root nor sudo: cannot install $missing"
+  step "installing Debian packages: $missing"
+  # shellcheck disable=SC2086  # a list of words
+  as_root bash "$(dirname "${BASH_SOURCE[0]}")/install-packages.sh" $missing || fail "could not install: $missing"
+}
+
+# Builds the executables; extra words go to swift build. Errors are shown, progress is a line now and then.
+build_release() {
+  step "building (a minute or two the first time)"
+  "$SWIFT" build --package-path "$ROOT" -c release --static-swift-stdlib -Xlinker -s "$@" >&2 || fail "the build failed"
+}
