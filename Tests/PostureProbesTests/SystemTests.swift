@@ -1,0 +1,63 @@
+import Glibc
+import PosturePlatform
+import PostureProbes
+import TestKit
+import Testing
+
+/// Reading below a root: links stay inside, nothing blocks, nothing is read twice.
+struct SystemTests {
+  @Test func `absolute links and dots stay below the root`() throws {
+    let tree = try FixtureTree(["/etc/target": "inside"])
+    tree.link("/etc/absolute", to: "/etc/target")
+    tree.link("/etc/dots", to: "../../../../../../etc/target")
+    tree.link("/etc/dangling", to: "/proc/version")
+    let system = try System(root: tree.root)
+    for path in ["/etc/absolute", "/etc/dots", "/../../etc/target"] {
+      #expect(try system.read(path).text == "inside")
+    }
+    #expect(throws: System.Unreadable.missing) { try system.read("/etc/dangling") }
+    #expect(system.link("/etc/absolute") == "/etc/target")
+    #expect(system.link("/etc/target") == nil)
+  }
+
+  @Test(.timeLimit(.minutes(1))) func `what is no regular file costs nothing`() throws {
+    let tree = try FixtureTree(["/etc/folder/file": "x"])
+    tree.makeFIFO("/etc/pipe")
+    tree.link("/etc/loop", to: "loop")
+    tree.link("/etc/zero", to: "/dev/zero")
+    try tree.makeSparse("/etc/sparse", size: 10 << 30)
+    let system = try System(root: tree.root)
+    #expect(throws: System.Unreadable.notRegular) { try system.read("/etc/pipe") }
+    #expect(throws: System.Unreadable.notRegular) { try system.read("/etc/folder") }
+    #expect(throws: System.Unreadable.loop) { try system.read("/etc/loop") }
+    #expect(throws: System.Unreadable.missing) { try system.read("/etc/zero") }
+    #expect(throws: System.Unreadable.tooLarge) { try system.read("/etc/sparse") }
+    let live = try System()
+    #expect(throws: System.Unreadable.notRegular) { try live.read("/dev/zero") }
+  }
+
+  @Test func `a file is opened once, also one that is missing`() throws {
+    let tree = try FixtureTree(["/etc/file": "x"])
+    let system = try System(root: tree.root)
+    for _ in 0..<3 {
+      _ = try system.read("/etc/file")
+      _ = try? system.read("/etc/none")
+    }
+    #expect(system.opens == 2)
+    #expect(system.visited.isSuperset(of: ["/etc/file", "/etc/none"]))
+  }
+
+  @Test func `a file of somebody else is not an owner's`() throws {
+    let tree = try FixtureTree(["/etc/file": "x"])
+    let system = try System(root: tree.root)
+    #expect(try system.read("/etc/file", ownedBy: geteuid()).text == "x")
+    #expect(throws: System.Unreadable.foreign) { try system.read("/etc/file", ownedBy: geteuid() + 1) }
+  }
+
+  @Test func `names are sorted by bytes`() throws {
+    let tree = try FixtureTree(["/etc/b": "", "/etc/a": "", "/etc/B": "", "/etc/ä": ""])
+    let system = try System(root: tree.root)
+    #expect(try system.list("/etc") == ["B", "a", "b", "ä"])
+    #expect(throws: System.Unreadable.missing) { try system.list("/none") }
+  }
+}
