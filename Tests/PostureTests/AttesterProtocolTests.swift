@@ -5,7 +5,7 @@ import Testing
   static let requests: [AttesterRequest] =
     [
       .report(nonces: [], cause: .start), .report(nonces: ["abcdefgh", "1234567890_-"], cause: .recheck),
-      .events(after: 0, limit: 256), .events(after: .max, limit: 1), .acknowledge(eseq: 7),
+      .events(after: 0, limit: 256), .events(after: .max, limit: 1), .acknowledge(chain: "chain-01", eseq: 7),
       .presence(.init(id: "conn-1234", challenge: "chal-5678")),
       .presence(.init(id: "conn-1234", challenge: "chal-5678", counters: ["forged": 3, "accepted": 0])),
       .policy(token: "a.b.c"), .trust(token: "A_-9.b.c"), .watch(after: 0), .watch(after: 12), .status,
@@ -16,8 +16,9 @@ import Testing
 
   static let answers: [AttesterAnswer] =
     [
-      .token("a.b.c"), .presence(birth: "a.b.c", will: "d.e.f", number: 9), .events([]),
-      .events([.init(eseq: 1, token: "a.b.c"), .init(eseq: 5, token: "d.e.f")]), .done, .status(["seq": 3]),
+      .token("a.b.c"), .presence(birth: "a.b.c", will: "d.e.f", number: 9), .events(chain: "chain-01", []),
+      .events(chain: "chain-01", [.init(eseq: 1, token: "a.b.c"), .init(eseq: 5, token: "d.e.f")]), .done,
+      .status(["seq": 3]),
     ] + WatchCoverage.allCases.map { .changed(number: 3, coverage: $0) }
     + AttesterFailure.allCases.map { .failed(code: $0, why: "because “é”") }
 
@@ -43,8 +44,9 @@ import Testing
     #"{"verb":"report","nonces":["short"],"cause":"start"}"#, #"{"verb":"report","nonces":[12345678],"cause":"start"}"#,
     #"{"verb":"report","nonces":[],"cause":"whim"}"#, #"{"verb":"events","after":-1,"limit":1}"#,
     #"{"verb":"events","after":0,"limit":0}"#, #"{"verb":"events","after":0,"limit":257}"#,
-    #"{"verb":"events","after":1.0,"limit":1}"#, #"{"verb":"acknowledge","eseq":0}"#,
-    #"{"verb":"acknowledge","eseq":"1"}"#, #"{"verb":"acknowledge","eseq":9223372036854775808}"#,
+    #"{"verb":"events","after":1.0,"limit":1}"#, #"{"verb":"acknowledge","chain":"chain-01","eseq":0}"#,
+    #"{"verb":"acknowledge","chain":"chain-01","eseq":"1"}"#,
+    #"{"verb":"acknowledge","chain":"chain-01","eseq":9223372036854775808}"#,
     #"{"verb":"policy","token":"a.b"}"#, #"{"verb":"policy","token":"a..c"}"#, #"{"verb":"policy","token":"a.b.c="}"#,
     #"{"verb":"policy","token":"a.b.c\n"}"#, #"{"verb":"watch"}"#, #"{"verb":"courier","state":[]}"#,
     #"{"verb":"progress","command":"","state":"running"}"#,
@@ -57,8 +59,9 @@ import Testing
   }
 
   @Test(arguments: [
-    #"{"answer":"token"}"#, #"{"answer":"done","x":1}"#, #"{"answer":"events","events":[{"eseq":1}]}"#,
-    #"{"answer":"events","events":[{"eseq":2,"token":"a.b.c"},{"eseq":2,"token":"a.b.c"}]}"#,
+    #"{"answer":"token"}"#, #"{"answer":"done","x":1}"#,
+    #"{"answer":"events","chain":"chain-01","events":[{"eseq":1}]}"#,
+    #"{"answer":"events","chain":"chain-01","events":[{"eseq":2,"token":"a.b.c"},{"eseq":2,"token":"a.b.c"}]}"#,
     #"{"answer":"changed","number":1,"coverage":"most"}"#, #"{"answer":"failed","code":"mood","why":""}"#,
   ])
   func `an answer that is none of the list is refused`(_ text: String) {

@@ -22,8 +22,9 @@ extension AttesterRequest {
         after: try message.integer("after", 0...Int64.max),
         limit: Int(try message.integer("limit", 1...Int64(Self.eventCap))))
     case "acknowledge":
-      try message.only("eseq")
-      self = .acknowledge(eseq: try message.integer("eseq", 1...Int64.max))
+      try message.only("chain", "eseq")
+      self = .acknowledge(
+        chain: try message.string("chain", bytes: 8...88), eseq: try message.integer("eseq", 1...Int64.max))
     case "presence":
       try message.only("connection", "challenge", "counters")
       self = .presence(
@@ -64,7 +65,8 @@ extension AttesterRequest {
       ["verb": "report", "nonces": .array(nonces.map(JSON.string)), "cause": .string(cause.rawValue)]
     case .events(let after, let limit):
       ["verb": "events", "after": .integer(after), "limit": .integer(Int64(limit))]
-    case .acknowledge(let eseq): ["verb": "acknowledge", "eseq": .integer(eseq)]
+    case .acknowledge(let chain, let eseq):
+      ["verb": "acknowledge", "chain": .string(chain), "eseq": .integer(eseq)]
     case .presence(let connection):
       [
         "verb": "presence", "connection": .string(connection.id), "challenge": .string(connection.challenge),
@@ -103,8 +105,8 @@ extension AttesterAnswer {
         birth: try message.token("birth"), will: try message.token("will"),
         number: try message.integer("number", 1...Int64.max))
     case "events":
-      try message.only("events")
-      self = .events(try message.events("events"))
+      try message.only("chain", "events")
+      self = .events(chain: try message.string("chain", bytes: 8...88), try message.events("events"))
     case "done":
       try message.only()
       self = .done
@@ -126,9 +128,9 @@ extension AttesterAnswer {
     case .token(let token): ["answer": "token", "token": .string(token)]
     case .presence(let birth, let will, let number):
       ["answer": "presence", "birth": .string(birth), "will": .string(will), "number": .integer(number)]
-    case .events(let events):
+    case .events(let chain, let events):
       [
-        "answer": "events",
+        "answer": "events", "chain": .string(chain),
         "events": .array(events.map { ["eseq": .integer($0.eseq), "token": .string($0.token)] }),
       ]
     case .done: ["answer": "done"]

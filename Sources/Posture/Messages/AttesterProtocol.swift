@@ -7,10 +7,11 @@ public enum AttesterRequest: Hashable, Sendable {
   /// Examine and sign a report that echoes the nonces. All requests that wait when an examination starts share it;
   /// one that comes while an examination runs waits for the next, for what it asks about may just have changed.
   case report(nonces: [String], cause: ReportCause)
-  /// Signed events after this number that have not been acknowledged, oldest first.
+  /// Signed events of the present chain after this number that have not been acknowledged, oldest first.
   case events(after: Int64, limit: Int)
-  /// The broker has taken every event up to this number.
-  case acknowledge(eseq: Int64)
+  /// The broker has taken every event of this chain up to this number. An acknowledgement for another chain than the
+  /// present one, which began anew meanwhile, does nothing.
+  case acknowledge(chain: String, eseq: Int64)
   /// A signed birth, and the signed will that belongs to it, for a new connection to the broker.
   case presence(Connection)
   /// A signed line about a report under way.
@@ -64,7 +65,8 @@ public enum AttesterAnswer: Hashable, Sendable {
   case token(String)
   /// Birth and will, and the connection's rising number that both carry.
   case presence(birth: String, will: String, number: Int64)
-  case events([NumberedToken])
+  /// Oldest first; none where all are acknowledged.
+  case events(chain: String, [NumberedToken])
   case done
   /// The number of changes seen so far, and how much of what was read is watched.
   case changed(number: Int64, coverage: WatchCoverage)
