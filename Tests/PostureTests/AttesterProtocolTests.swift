@@ -6,13 +6,15 @@ import Testing
     [
       .report(nonces: [], cause: .start), .report(nonces: ["abcdefgh", "1234567890_-"], cause: .recheck),
       .events(after: 0, limit: 256), .events(after: .max, limit: 1), .acknowledge(chain: "chain-01", eseq: 7),
-      .presence(.init(id: "conn-1234", challenge: "chal-5678")),
-      .presence(.init(id: "conn-1234", challenge: "chal-5678", counters: ["forged": 3, "accepted": 0])),
+      .presence(.init(id: "conn-1234")),
+      .presence(.init(id: "conn-1234", counters: ["forged": 3, "accepted": 0])),
       .policy(token: "a.b.c"), .trust(token: "A_-9.b.c"), .watch(after: 0), .watch(after: 12), .status,
       .courier(["connected": true]),
     ] + ReportCause.allCases.map { .report(nonces: [], cause: $0) }
-    + ProgressState.allCases.map { .progress(command: "j1", state: $0) }
-    + RefusalCode.allCases.map { .refusal(command: "j1", controller: "kid", code: $0) }
+    + ProgressState.allCases.map { .progress(command: "jti-0001", state: $0) }
+    + RefusalCode.allCases.map {
+      .refusal(command: "jti-0001", controller: String(repeating: "k", count: 43), code: $0)
+    }
 
   static let answers: [AttesterAnswer] =
     [
@@ -51,8 +53,8 @@ import Testing
     #"{"verb":"policy","token":"a.b.c\n"}"#, #"{"verb":"watch"}"#, #"{"verb":"courier","state":[]}"#,
     #"{"verb":"progress","command":"","state":"running"}"#,
     #"{"verb":"progress","command":"\u0000","state":"running"}"#,
-    #"{"verb":"presence","connection":"abcdefgh","challenge":"abcdefgh","counters":{"a":-1}}"#,
-    #"{"verb":"presence","connection":"abcdefgh","challenge":"abcdefgh","counters":[]}"#,
+    #"{"verb":"presence","connection":"abcdefgh","counters":{"a":-1}}"#,
+    #"{"verb":"presence","connection":"abcdefgh","counters":[]}"#,
   ])
   func `what is none of the list is refused`(_ text: String) {
     #expect(throws: FrameError.self) { try AttesterRequest(payload: Array(text.utf8)) }

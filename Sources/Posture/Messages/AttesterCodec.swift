@@ -2,7 +2,7 @@
 /// is not of the list is an error.
 extension AttesterRequest {
   /// At most this many nonces are echoed by one report.
-  public static let nonceCap = 32
+  public static let nonceCap = 64
   /// At most this many events are handed out at once.
   public static let eventCap = 256
 
@@ -26,20 +26,19 @@ extension AttesterRequest {
       self = .acknowledge(
         chain: try message.string("chain", bytes: 8...88), eseq: try message.integer("eseq", 1...Int64.max))
     case "presence":
-      try message.only("connection", "challenge", "counters")
+      try message.only("connection", "counters")
       self = .presence(
         Connection(
           id: try message.string("connection", bytes: 8...88),
-          challenge: try message.string("challenge", bytes: 8...88),
           counters: try message.counters("counters")))
     case "progress":
       try message.only("command", "state")
-      self = .progress(command: try message.string("command", bytes: 1...128), state: try message.word("state"))
+      self = .progress(command: try message.string("command", bytes: 8...88), state: try message.word("state"))
     case "refusal":
       try message.only("command", "controller", "code")
       self = .refusal(
-        command: try message.string("command", bytes: 1...128),
-        controller: try message.string("controller", bytes: 1...256), code: try message.word("code"))
+        command: try message.string("command", bytes: 8...88),
+        controller: try message.string("controller", bytes: 43...43), code: try message.word("code"))
     case "policy":
       try message.only("token")
       self = .policy(token: try message.token("token"))
@@ -69,7 +68,7 @@ extension AttesterRequest {
       ["verb": "acknowledge", "chain": .string(chain), "eseq": .integer(eseq)]
     case .presence(let connection):
       [
-        "verb": "presence", "connection": .string(connection.id), "challenge": .string(connection.challenge),
+        "verb": "presence", "connection": .string(connection.id),
         "counters": .object(
           connection.counters.sorted { $0.key < $1.key }.map { JSON.Member($0.key, .integer($0.value)) }),
       ]

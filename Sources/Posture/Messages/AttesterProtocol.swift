@@ -31,16 +31,13 @@ public enum AttesterRequest: Hashable, Sendable {
 
   /// A connection to the broker that is about to be made.
   public struct Connection: Hashable, Sendable {
-    /// Random id, base64url.
+    /// Random id, base64url: the `chal` that commands to this device have to repeat.
     public var id: String
-    /// Random challenge that commands to this device have to carry, base64url.
-    public var challenge: String
     /// Named counters since the courier's start.
     public var counters: [String: Int64]
 
-    public init(id: String, challenge: String, counters: [String: Int64] = [:]) {
+    public init(id: String, counters: [String: Int64] = [:]) {
       self.id = id
-      self.challenge = challenge
       self.counters = counters
     }
   }
@@ -85,7 +82,7 @@ public enum AttesterAnswer: Hashable, Sendable {
 
 /// How much of what an examination read is watched for changes.
 public enum WatchCoverage: String, Sendable, CaseIterable {
-  case full
+  case complete
   /// The system's limit of watches is reached, or a file system does not tell (NFS): the rest is up to the schedule.
   case partial
   /// Only the schedule counts.
