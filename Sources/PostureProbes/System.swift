@@ -69,6 +69,8 @@ public final class System: Sendable {
   public let isLive: Bool
 
   private let directory: Int32
+  /// Do without openat2(2).
+  private let walksByStep: Bool
   private let memory = Mutex(Memory())
 
   private struct Memory {
@@ -78,8 +80,13 @@ public final class System: Sendable {
   }
 
   /// Opens the root directory.
-  public init(root: String = "/", now: Int64 = Clock.wall) throws(SystemError) {
+  public convenience init(root: String = "/", now: Int64 = Clock.wall) throws(SystemError) {
+    try self.init(root: root, now: now, walksByStep: false)
+  }
+
+  init(root: String, now: Int64, walksByStep: Bool) throws(SystemError) {
     self.root = root
+    self.walksByStep = walksByStep
     self.now = now
     isLive = root == "/"
     directory = try Descriptor.open(root, Descriptor.pathOnly | O_DIRECTORY).release()
@@ -138,9 +145,17 @@ public final class System: Sendable {
   public func open(_ path: String, _ flags: Int32) throws(SystemError) -> Int32 {
     memory.withLock { _ = $0.visited.insert(path) }
     let relative = String(path.drop { $0 == "/" })
-    return try retrying("open", path) {
-      clinux_open_in_root(directory, relative.isEmpty ? "." : relative, flags | O_CLOEXEC)
+    if !walksByStep {
+      do throws(SystemError) {
+        return try retrying("open", path) {
+          clinux_open_in_root(directory, relative.isEmpty ? "." : relative, flags | O_CLOEXEC)
+        }
+      } catch {
+        // EPERM: a seccomp filter that is older than the call; a real one comes back from the walk.
+        guard error.errno == ENOSYS || error.errno == EPERM else { throw error }
+      }
     }
+    return try PathWalk(root: directory).open(relative, flags)
   }
 
   // MARK: Names
@@ -182,9 +197,7 @@ public final class System: Sendable {
   public func link(_ path: String) -> String? {
     guard let fd = try? open(path, Descriptor.pathOnly | O_NOFOLLOW) else { return nil }
     let file = Descriptor(owning: fd)
-    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
-    let count = readlinkat(file.number, "", &buffer, buffer.count - 1)
-    return count > 0 ? String(decoding: buffer[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self) : nil
+    return PathWalk.link(file.number, "")
   }
 }
 

@@ -1,0 +1,56 @@
+import Glibc
+import PosturePlatform
+
+/// Opens paths below a root directory step by step, so that absolute links and ".." stay below it: what openat2(2) does
+/// in one call, for kernels before 5.6 and sandboxes that do not let that call through.
+///
+/// Each step is opened with O_NOFOLLOW, so a link that appears between two steps leads nowhere.
+struct PathWalk {
+  /// As the kernel counts them (path_resolution(7)).
+  private static let maximalLinks = 40
+
+  let root: Int32
+
+  func open(_ path: String, _ flags: Int32) throws(SystemError) -> Int32 {
+    var folders: [Int32] = []
+    defer { folders.forEach { close($0) } }
+    var parts = Array(Self.parts(path).reversed())
+    var links = 0
+    while let part = parts.popLast() {
+      let here = folders.last ?? root
+      if part == ".." {
+        if let left = folders.popLast() { close(left) }
+      } else if let target = Self.link(here, part), !(parts.isEmpty && flags & O_NOFOLLOW != 0) {
+        links += 1
+        guard links <= Self.maximalLinks else { throw SystemError(ELOOP, doing: "open", path: path) }
+        if target.hasPrefix("/") {
+          folders.forEach { close($0) }
+          folders = []
+        }
+        parts += Self.parts(target).reversed()
+      } else if parts.isEmpty {
+        return try step(here, part, flags | O_NOFOLLOW, path)
+      } else {
+        folders.append(try step(here, part, Descriptor.pathOnly | O_DIRECTORY | O_NOFOLLOW, path))
+      }
+    }
+    return try step(folders.last ?? root, ".", flags, path)
+  }
+
+  private func step(_ folder: Int32, _ name: String, _ flags: Int32, _ path: String) throws(SystemError) -> Int32 {
+    try retrying("open", path) { openat(folder, name, flags | O_CLOEXEC) }
+  }
+
+  private static func parts(_ path: String) -> [String] {
+    path.split(separator: "/").filter { $0 != "." }.map(String.init)
+  }
+
+  /// The target of a link in a folder; nil where it is none.
+  static func link(_ folder: Int32, _ name: String) -> String? {
+    var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
+    let count = buffer.withUnsafeMutableBytes { bytes in
+      readlinkat(folder, name, bytes.baseAddress!.assumingMemoryBound(to: CChar.self), bytes.count)
+    }
+    return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
+  }
+}
