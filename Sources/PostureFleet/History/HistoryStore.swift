@@ -1,0 +1,61 @@
+public import Posture
+
+/// One signed message that was verified, with what is needed to find it again.
+public struct HistoryRecord: Hashable, Sendable {
+  public var device: Name
+  public var kid: String
+  public var kind: TokenKind
+  /// Empty but for events: the chain, in which numbers start anew.
+  public var chain: String
+  public var seq: Int64
+  /// Digest of the payload.
+  public var digest: String
+  /// Seconds since the epoch, by the device's clock.
+  public var issued: Int64
+  /// The same by ours, when it was first received.
+  public var received: Int64
+  public var verdict: Verdict?
+  public var token: String
+
+  public init(
+    device: Name, kid: String, kind: TokenKind, chain: String = "", seq: Int64, digest: String, issued: Int64,
+    received: Int64, verdict: Verdict?, token: String
+  ) {
+    self.device = device
+    self.kid = kid
+    self.kind = kind
+    self.chain = chain
+    self.seq = seq
+    self.digest = digest
+    self.issued = issued
+    self.received = received
+    self.verdict = verdict
+    self.token = token
+  }
+}
+
+/// What became of a record.
+public enum Insertion: Hashable, Sendable {
+  case inserted
+  /// It was there.
+  case duplicate
+  /// The same number with another digest was there, and stays.
+  case conflict
+}
+
+/// Why the history cannot be written or read.
+public struct HistoryError: Error, Hashable, Sendable, CustomStringConvertible {
+  public let description: String
+}
+
+/// Keeps every verified message once: keyed by (kid, kind, chain, seq).
+public protocol HistoryStore: AnyObject {
+  /// Records of one call are stored together or not at all. One answer for each.
+  func insert(_ records: [HistoryRecord]) throws(HistoryError) -> [Insertion]
+  /// Newest first.
+  func records(of device: Name, limit: Int) throws(HistoryError) -> [HistoryRecord]
+  /// Oldest first, from `since` on by the time received, of one device or all; stops where `body` says false.
+  func forEach(since: Int64, device: Name?, _ body: (HistoryRecord) -> Bool) throws(HistoryError)
+  /// Forgets what was received before; gives how many.
+  func prune(before: Int64) throws(HistoryError) -> Int
+}

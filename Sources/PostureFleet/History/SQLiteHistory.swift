@@ -1,0 +1,95 @@
+public import Posture
+import PosturePlatform
+import Glibc
+
+/// The history in one SQLite file, 0600.
+public final class SQLiteHistory: HistoryStore {
+  private static let schema = """
+    CREATE TABLE IF NOT EXISTS message (
+      kid TEXT NOT NULL, typ TEXT NOT NULL, chain TEXT NOT NULL, seq INTEGER NOT NULL,
+      device TEXT NOT NULL, digest TEXT NOT NULL, issued INTEGER NOT NULL, received INTEGER NOT NULL,
+      verdict TEXT, token TEXT NOT NULL, UNIQUE (kid, typ, chain, seq));
+    CREATE INDEX IF NOT EXISTS message_device ON message (device, received);
+    CREATE INDEX IF NOT EXISTS message_received ON message (received);
+    """
+  private static let columns = "device, kid, typ, chain, seq, digest, issued, received, verdict, token"
+
+  private let database: SQLite
+  private let add: SQLite.Statement
+  private let digest: SQLite.Statement
+
+  public init(path: String) throws(HistoryError) {
+    // SQLite gives its side files the mode of the main one.
+    guard (try? Descriptor.open(path, O_RDWR | O_CREAT, mode: 0o600)) != nil else {
+      throw HistoryError(description: "\(path): \(SystemError.current("open").reason)")
+    }
+    database = try SQLite(path: path)
+    try database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
+    try database.execute(Self.schema)
+    add = try database.prepare(
+      "INSERT INTO message (\(Self.columns)) VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING")
+    digest = try database.prepare("SELECT digest FROM message WHERE kid = ? AND typ = ? AND chain = ? AND seq = ?")
+  }
+
+  public func insert(_ records: [HistoryRecord]) throws(HistoryError) -> [Insertion] {
+    try database.transaction { () throws(HistoryError) in
+      var results: [Insertion] = []
+      for record in records { results.append(try insert(record)) }
+      return results
+    }
+  }
+
+  private func insert(_ record: HistoryRecord) throws(HistoryError) -> Insertion {
+    try add.run([
+      .text(record.device.description), .text(record.kid), .text(record.kind.rawValue), .text(record.chain),
+      .integer(record.seq), .text(record.digest), .integer(record.issued), .integer(record.received),
+      record.verdict.map { .text($0.rawValue) } ?? .null, .text(record.token),
+    ])
+    if database.changes == 1 { return .inserted }
+    var isSame = false
+    try digest.run([.text(record.kid), .text(record.kind.rawValue), .text(record.chain), .integer(record.seq)]) {
+      isSame = $0.text(0) == record.digest
+      return false
+    }
+    return isSame ? .duplicate : .conflict
+  }
+
+  public func records(of device: Name, limit: Int) throws(HistoryError) -> [HistoryRecord] {
+    let statement = try database.prepare(
+      "SELECT \(Self.columns) FROM message WHERE device = ? ORDER BY received DESC, issued DESC, seq DESC LIMIT ?")
+    var records: [HistoryRecord] = []
+    try statement.run([.text(device.description), .integer(Int64(limit))]) { row in
+      Self.record(row).map { records.append($0) }
+      return true
+    }
+    return records
+  }
+
+  public func forEach(
+    since: Int64, device: Name?, _ body: (HistoryRecord) -> Bool
+  ) throws(HistoryError) {
+    let statement = try database.prepare(
+      "SELECT \(Self.columns) FROM message WHERE received >= ?1 AND (?2 IS NULL OR device = ?2) "
+        + "ORDER BY received, rowid")
+    try statement.run([.integer(since), device.map { .text($0.description) } ?? .null]) { row in
+      Self.record(row).map(body) ?? true
+    }
+  }
+
+  public func prune(before: Int64) throws(HistoryError) -> Int {
+    try database.prepare("DELETE FROM message WHERE received < ?").run([.integer(before)])
+    return database.changes
+  }
+
+  /// nil for a row that this version did not write.
+  private static func record(_ row: borrowing SQLite.Row) -> HistoryRecord? {
+    guard let device = row.text(0).flatMap(Name.init), let kid = row.text(1),
+      let kind = row.text(2).flatMap(TokenKind.init(rawValue:)), let chain = row.text(3), let digest = row.text(5),
+      let token = row.text(9)
+    else { return nil }
+    return HistoryRecord(
+      device: device, kid: kid, kind: kind, chain: chain, seq: row.integer(4), digest: digest,
+      issued: row.integer(6), received: row.integer(7), verdict: row.text(8).flatMap(Verdict.init(rawValue:)),
+      token: token)
+  }
+}

@@ -1,0 +1,113 @@
+public import Posture
+
+/// The mosquitto configuration and access lists of one site. Their size does not depend on the number of devices or groups.
+public struct BrokerConfiguration: Sendable {
+  public static let file = "mosquitto.conf"
+  public static let deviceRules = "devices.acl"
+  public static let operatorRules = "operators.acl"
+
+  public var site: Name
+  /// Where the files lie on the broker's machine: absolute.
+  public var folder: String
+  public var deviceListener: Listener
+  public var operatorListener: Listener
+  /// The account that mosquitto runs as when it is started as root; nil: its own default.
+  public var user: String?
+
+  public struct Listener: Hashable, Sendable {
+    public var address: String
+    public var port: Int
+
+    public init(address: String, port: Int) {
+      self.address = address
+      self.port = port
+    }
+  }
+
+  public init(
+    site: Name, folder: String, deviceListener: Listener, operatorListener: Listener, user: String? = nil
+  ) {
+    self.site = site
+    self.folder = folder
+    self.deviceListener = deviceListener
+    self.operatorListener = operatorListener
+    self.user = user
+  }
+
+  /// `mosquitto.conf` (mosquitto.conf(5)).
+  public var main: String {
+    """
+    # Broker of site \(site). Clients are known by their certificate alone.
+    per_listener_settings true
+    \(user.map { "user \($0)\n" } ?? "")persistence true
+    persistence_location \(folder)/data/
+    autosave_interval 300
+    persistent_client_expiration 14d
+    log_dest stderr
+    log_type error
+    log_type warning
+    log_type notice
+    connection_messages true
+    # A subscriber gets the retained messages of every device at once; beyond this number they would be dropped.
+    max_queued_messages 400000
+    max_queued_bytes 536870912
+    max_inflight_messages 100
+    message_size_limit 65536
+    set_tcp_nodelay true
+
+    # Devices: the client id is the name in the certificate, so that nobody takes over another's connection.
+    \(listener(deviceListener, rules: Self.deviceRules))
+    use_username_as_clientid true
+
+    # Operators: the name in the certificate is the role, the client id is free, so that any number of tools run at once.
+    \(listener(operatorListener, rules: Self.operatorRules))
+
+    """
+  }
+
+  private func listener(_ listener: Listener, rules: String) -> String {
+    """
+    listener \(listener.port) \(listener.address)
+    protocol mqtt
+    cafile \(folder)/ca.pem
+    certfile \(folder)/broker.pem
+    keyfile \(folder)/broker.key
+    tls_version tlsv1.2
+    require_certificate true
+    use_identity_as_username true
+    allow_anonymous false
+    acl_file \(folder)/\(rules)
+    """
+  }
+
+  private var root: String { "\(Topic.prefix)/\(site)" }
+
+  /// What a device may do: `%u` is the name in its certificate.
+  public var devices: String {
+    let own = ["report", "event", "presence", "reply", "keys"].map { "pattern write \(root)/d/%u/\($0)" }
+    let read = [
+      "d/%u/cmd/recheck", "d/%u/presence", "d/%u/keys", "g/+/cmd/recheck", "all/cmd/recheck", "trust", "policy",
+      "g/+/policy",
+    ].map { "pattern read \(root)/\($0)" }
+    return (own + read).joined(separator: "\n") + "\n"
+  }
+
+  /// What each role may do.
+  public var operators: String {
+    let seen = ["d/+/report", "d/+/event", "d/+/presence", "d/+/reply", "d/+/keys", "trust", "revoked", "revoked/+"]
+    let policies = ["policy", "g/+/policy"]
+    let roles: [(String, write: [String], read: [String])] = [
+      ("controller", ["d/+/cmd/recheck", "g/+/cmd/recheck", "all/cmd/recheck"], seen),
+      ("monitor", [], seen + policies),
+      ("policy", policies, policies + ["trust"]),
+      ("issuer", ["trust", "revoked", "revoked/+", "d/+/keys"], ["trust", "revoked", "revoked/+", "d/+/keys"]),
+    ]
+    return roles.map { role, write, read in
+      let lines = write.map { "topic write \(root)/\($0)" } + read.map { "topic read \(root)/\($0)" }
+      return (["user \(role)"] + lines).joined(separator: "\n") + "\n"
+    }.joined(separator: "\n")
+  }
+
+  /// Names that no device may have: they are the roles of the other listener.
+  public static let reserved = ["controller", "monitor", "policy", "issuer", "root", "broker"]
+}

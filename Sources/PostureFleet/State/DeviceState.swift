@@ -1,0 +1,195 @@
+public import Posture
+
+/// All that is remembered of one device. Built from observations; what follows from it at a point of time is ``DeviceStatus``.
+public struct DeviceState: Sendable {
+  /// Keys and chains remembered of one device.
+  private static let cap = 4
+
+  public struct Key: Sendable {
+    public var issued: Int64
+    public var expires: Int64
+    public var isRevoked = false
+    var reports = SequenceWindow()
+    var presence = PresenceRecord()
+    /// Machines that reported under this key.
+    var machine: String?
+    var isEquivocal = false
+    var isCloned = false
+  }
+
+  public struct Rejection: Hashable, Sendable {
+    public var code: String
+    public var at: Int64
+  }
+
+  public let name: Name
+  public private(set) var keys: [String: Key] = [:]
+  public private(set) var groups: [String] = []
+  /// The newest one.
+  public private(set) var report: ReportFacts?
+  /// When the newest report was received.
+  public private(set) var received: Int64 = 0
+  /// When anything valid of the device was last received live.
+  public private(set) var heard: Int64 = 0
+  /// When it was first heard of.
+  public let known: Int64
+  /// The newest report came live or echoed a nonce, so that its age is known.
+  public private(set) var isAged = false
+  /// Since when the verdict is what it is, as far as that is known.
+  public private(set) var verdictSince: Int64?
+  public private(set) var isWaiting = false
+  /// What the report topic was last found to hold, where that does not verify.
+  public private(set) var badReport: Rejection?
+  public private(set) var rejections = 0
+  public private(set) var replays = 0
+  /// Events are missing since then.
+  public private(set) var missingSince: Int64?
+  private var chains: [String: EventChain] = [:]
+  private var earlierChains: Set<String> = []
+
+  public init(_ name: Name, at now: Int64) {
+    self.name = name
+    known = now
+  }
+
+  public mutating func observe(_ observation: Observation, at now: Int64) {
+    switch observation {
+    case .enrolled(let kid, let issued, let expires, let groups): enrol(kid, issued, expires, groups)
+    case .report(let facts, let isRetained, let isProven):
+      see(facts, isRetained: isRetained, isProven: isProven, at: now)
+    case .presence(let facts): withKey(facts.kid) { $0.presence.see(facts, at: now) }
+    case .event(let facts): see(facts, at: now)
+    case .waiting(let isWaiting): self.isWaiting = isWaiting
+    case .rejected(let code, let onReport):
+      rejections += 1
+      if onReport { badReport = Rejection(code: code, at: now) }
+    case .revoked(let kid): withKey(kid) { $0.isRevoked = true }
+    case .acknowledged: acknowledge()
+    }
+  }
+
+  private mutating func enrol(_ kid: String, _ issued: Int64, _ expires: Int64, _ groups: [String]) {
+    let isNewest = keys.values.allSatisfy { $0.issued <= issued }
+    withKey(kid) {
+      $0.issued = issued
+      $0.expires = expires
+    }
+    if isNewest { self.groups = groups }
+  }
+
+  private mutating func withKey(_ kid: String, _ change: (inout Key) -> Void) {
+    if keys[kid] == nil, keys.count >= Self.cap, let oldest = keys.min(by: { $0.value.issued < $1.value.issued }) {
+      keys[oldest.key] = nil
+    }
+    change(&keys[kid, default: Key(issued: 0, expires: .max)])
+  }
+
+  // MARK: Reports
+
+  private mutating func see(_ facts: ReportFacts, isRetained: Bool, isProven: Bool, at now: Int64) {
+    withKey(facts.kid) { key in
+      if key.reports.see(facts.seq, facts.digest) == .conflict { key.isEquivocal = true }
+      if let machine = facts.machine {
+        if let known = key.machine, known != machine { key.isCloned = true }
+        key.machine = key.machine ?? machine
+      }
+    }
+    if !isRetained { heard = max(heard, now) }
+    follow(facts)
+    defer { noteMissing(at: now) }
+    if let report, report.kid == facts.kid, report.seq == facts.seq {
+      isAged = isAged || !isRetained || isProven
+      return
+    }
+    guard report.map(facts.isNewer) ?? true else {
+      replays += 1
+      return
+    }
+    badReport = nil
+    if report?.verdict != facts.verdict { verdictSince = report == nil ? oldestCause(of: facts) : facts.issued }
+    report = facts
+    received = now
+    isAged = !isRetained || isProven
+  }
+
+  /// Where the first report is all there is, a failing finding of it tells since when.
+  private func oldestCause(of facts: ReportFacts) -> Int64? {
+    guard facts.verdict == .fail else { return nil }
+    return facts.findings.filter { $0.severity == .high }.compactMap(\.since).min()
+  }
+
+  // MARK: Chains
+
+  private mutating func follow(_ facts: ReportFacts) {
+    guard let head = facts.head else { return }
+    if let report, let current = report.head?.chain, current != head.chain {
+      earlierChains.insert(facts.isNewer(than: report) ? current : head.chain)
+    }
+    withChain(head.chain) { $0.claim(head.eseq, head.digest) }
+  }
+
+  private mutating func see(_ facts: EventFacts, at now: Int64) {
+    heard = max(heard, now)
+    withChain(facts.chain) { $0.add(facts.link) }
+    noteMissing(at: now)
+    guard let verdict = facts.verdict, verdict == report?.verdict, facts.issued >= verdictSince ?? 0 else { return }
+    if facts.issued <= report?.issued ?? .max { verdictSince = facts.issued }
+  }
+
+  private mutating func withChain(_ id: String, _ change: (inout EventChain) -> Void) {
+    if chains[id] == nil, chains.count >= Self.cap {
+      guard let old = chains.keys.first(where: { $0 != report?.head?.chain }) else { return }
+      chains[old] = nil
+      earlierChains.remove(old)
+    }
+    change(&chains[id, default: EventChain()])
+  }
+
+  /// The chain that the newest report speaks of.
+  private var chain: EventChain? {
+    if let id = report?.head?.chain { return chains[id] }
+    return chains.count == 1 ? chains.first?.value : nil
+  }
+
+  public var missingEvents: [ClosedRange<Int64>] {
+    guard let chain else { return [] }
+    let isSuccessor = earlierChains.contains { $0 != report?.head?.chain }
+    return chain.missing(fromStart: isSuccessor)
+  }
+
+  public var isForked: Bool { chain?.isForked ?? false }
+  public var declaredLost: Int64 { chain?.declaredLost ?? 0 }
+  public var chainStart: String? { chain?.startReason }
+
+  private mutating func noteMissing(at now: Int64) {
+    missingSince = missingEvents.isEmpty ? nil : missingSince ?? now
+  }
+
+  private mutating func acknowledge() {
+    chains = [:]
+    earlierChains = []
+    missingSince = nil
+    for kid in keys.keys {
+      keys[kid]?.isEquivocal = false
+      keys[kid]?.isCloned = false
+      keys[kid]?.reports = SequenceWindow()
+      keys[kid]?.presence.forgive()
+    }
+  }
+
+  // MARK: Keys
+
+  /// The key of the newest report, else the newest one known.
+  public var kid: String? { report?.kid ?? keys.max { ($0.value.issued, $0.key) < ($1.value.issued, $1.key) }?.key }
+  public var key: Key? { kid.flatMap { keys[$0] } }
+
+  /// nil: no presence is known.
+  public var isOnline: Bool? {
+    let known = keys.values.filter { $0.presence.isKnown && !$0.isRevoked }
+    return known.isEmpty ? nil : known.contains { $0.presence.isOnline }
+  }
+
+  public var presenceSince: Int64? { keys.values.filter { $0.presence.isKnown }.map(\.presence.since).max() }
+  public var isEquivocal: Bool { keys.values.contains(where: \.isEquivocal) }
+  public var isCloned: Bool { keys.values.contains { $0.isCloned || $0.presence.isDoubled } }
+}

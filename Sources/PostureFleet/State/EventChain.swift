@@ -1,0 +1,133 @@
+/// One event of a device, as far as its chain is concerned.
+public struct EventLink: Hashable, Sendable {
+  public enum Content: Hashable, Sendable {
+    case change
+    /// The device declares that it lost the events from `first` up to this one's number.
+    case gap(first: Int64)
+    /// The chain begins here, for this reason.
+    case start(reason: String)
+  }
+
+  public var eseq: Int64
+  /// What the next event has to name as the one before it: the digest of event ``eseq``, which for a gap is not its own.
+  public var digest: String
+  /// Digest of the event before; nil at the start of a chain.
+  public var prev: String?
+  public var content: Content
+
+  public init(eseq: Int64, digest: String, prev: String?, content: Content = .change) {
+    self.eseq = eseq
+    self.digest = digest
+    self.prev = prev
+    self.content = content
+  }
+
+  /// The first number that this event accounts for.
+  var first: Int64 { if case .gap(let first) = content { first } else { eseq } }
+}
+
+/// What a report says about the device's chain: its last event.
+public struct ChainHead: Hashable, Sendable {
+  public var chain: String
+  /// 0: no event yet.
+  public var eseq: Int64
+  public var digest: String?
+
+  public init(chain: String, eseq: Int64, digest: String?) {
+    self.chain = chain
+    self.eseq = eseq
+    self.digest = digest
+  }
+}
+
+/// The events of one chain as far as they have been seen, in whatever order they came.
+///
+/// Everything derived here depends on the set of what was seen and not on the order. The part that is complete is
+/// forgotten but for its end, so that memory stays bounded.
+struct EventChain: Sendable {
+  /// Links kept of a complete stretch, for duplicates that come late.
+  private static let kept = 16
+  /// Links and claims kept at all.
+  private static let cap = 256
+
+  /// Rising numbers.
+  private var links: [EventLink] = []
+  /// What reports said, by number.
+  private var claims: [(eseq: Int64, digest: String)] = []
+  private(set) var isForked = false
+  private var forgottenLost: Int64 = 0
+  private(set) var startReason: String?
+  private var reachesStart = false
+
+  mutating func add(_ link: EventLink) {
+    let at = links.firstIndex { $0.eseq >= link.eseq } ?? links.endIndex
+    if at < links.endIndex, links[at].eseq == link.eseq {
+      if links[at].digest != link.digest { isForked = true }
+      // The event itself and a gap that took its place in the journal both speak for its number: the wider one stays.
+      guard link.first < links[at].first else { return }
+      links.remove(at: at)
+    }
+    // Below a stretch that is complete and forgotten: a late duplicate.
+    if at == 0, reachesStart, links.count >= Self.kept { return }
+    if case .start(let reason) = link.content { startReason = reason }
+    if link.first == 1 { reachesStart = true }
+    links.insert(link, at: at)
+    compareNeighbours(at)
+    for claim in claims where claim.eseq == link.eseq && claim.digest != link.digest { isForked = true }
+    compact()
+  }
+
+  private mutating func compareNeighbours(_ at: Int) {
+    if at > 0 { compare(links[at - 1], links[at]) }
+    if at + 1 < links.endIndex { compare(links[at], links[at + 1]) }
+  }
+
+  private mutating func compare(_ earlier: EventLink, _ later: EventLink) {
+    if later.first == earlier.eseq + 1, later.prev != earlier.digest { isForked = true }
+  }
+
+  /// A report names its last event.
+  mutating func claim(_ eseq: Int64, _ digest: String?) {
+    guard eseq > 0, let digest else { return }
+    if let link = links.first(where: { $0.eseq == eseq }), link.digest != digest { isForked = true }
+    if let known = claims.first(where: { $0.eseq == eseq }) {
+      if known.digest != digest { isForked = true }
+      return
+    }
+    claims.append((eseq, digest))
+    claims.sort { $0.eseq < $1.eseq }
+    if claims.count > Self.kept { claims.removeFirst() }
+  }
+
+  /// Ranges of numbers that must exist and have not been seen. `fromStart`: from the first event of the chain on,
+  /// else from the first one seen.
+  func missing(fromStart: Bool) -> [ClosedRange<Int64>] {
+    let last = max(links.last?.eseq ?? 0, claims.last?.eseq ?? 0)
+    var next: Int64 = fromStart && !reachesStart ? 1 : links.first?.first ?? last + 1
+    var ranges: [ClosedRange<Int64>] = []
+    for link in links {
+      if link.first > next { ranges.append(next...(link.first - 1)) }
+      next = max(next, link.eseq + 1)
+    }
+    if next <= last { ranges.append(next...last) }
+    return ranges
+  }
+
+  /// Events the device declared lost, and that were not seen before.
+  var declaredLost: Int64 { links.reduce(forgottenLost) { $0 + lost(in: $1) } }
+
+  private func lost(in link: EventLink) -> Int64 {
+    guard case .gap(let first) = link.content else { return 0 }
+    return link.eseq - first + 1 - Int64(links.count { $0.eseq >= first && $0.eseq < link.eseq })
+  }
+
+  private mutating func compact() {
+    if links.count > Self.kept, missing(fromStart: false).isEmpty { forget(links.count - Self.kept) }
+    if links.count > Self.cap { forget(links.count - Self.cap) }
+  }
+
+  private mutating func forget(_ count: Int) {
+    forgottenLost += links[..<count].reduce(0) { $0 + lost(in: $1) }
+    links.removeFirst(count)
+  }
+}

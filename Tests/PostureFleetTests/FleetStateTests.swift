@@ -1,0 +1,228 @@
+import Posture
+import Testing
+
+@testable import PostureFleet
+
+private let name = Name("edge-1")!
+private let start: Int64 = 1_790_000_000
+
+private func report(
+  _ seq: Int64, _ verdict: Verdict = .pass, kid: String = "k1", keyIssued: Int64 = 1, digest: String? = nil,
+  at issued: Int64 = start, expires: Int64? = start + 3_900, machine: String? = nil, head: ChainHead? = nil
+) -> ReportFacts {
+  ReportFacts(
+    kid: kid, keyIssued: keyIssued, seq: seq, digest: digest ?? "d\(seq)", issued: issued, expires: expires,
+    verdict: verdict, policy: "entry", machine: machine, head: head)
+}
+
+private func live(_ facts: ReportFacts) -> Observation { .report(facts, isRetained: false, isProven: false) }
+private func kept(_ facts: ReportFacts) -> Observation { .report(facts, isRetained: true, isProven: false) }
+private let enrolled = Observation.enrolled(kid: "k1", issued: 1, expires: start + 1_000_000, groups: ["lathe"])
+
+private func presence(_ number: Int64, online: Bool, connection: String? = nil, kid: String = "k1") -> Observation {
+  .presence(
+    PresenceFacts(kid: kid, connection: connection ?? "c\(number)", number: number, isOnline: online))
+}
+
+private func event(
+  _ eseq: Int64, prev: String? = nil, digest: String? = nil, chain: String = "A", gapFrom: Int64? = nil
+)
+  -> Observation
+{
+  // A gap speaks for the last event that it stands for.
+  let content: EventLink.Content = gapFrom.map { .gap(first: $0) } ?? (eseq == 1 ? .start(reason: "new") : .change)
+  let link = EventLink(
+    eseq: eseq, digest: digest ?? "e\(eseq)", prev: eseq == 1 ? nil : prev ?? "e\(eseq - 1)", content: content)
+  return .event(EventFacts(kid: "k1", chain: chain, link: link, issued: start, verdict: nil))
+}
+
+private func device(_ observations: [Observation], at now: Int64 = start + 10) -> DeviceState {
+  var device = DeviceState(name, at: start)
+  for observation in observations { device.observe(observation, at: now) }
+  return device
+}
+
+private func conditions(
+  _ observations: [Observation], at now: Int64 = start + 10, trustExpired: Bool = false
+) -> [Condition] {
+  DeviceStatus(device(observations), at: now, trustExpired: trustExpired).conditions
+}
+
+private func permutations<Element>(_ items: [Element]) -> [[Element]] {
+  guard items.count > 1 else { return [items] }
+  return items.indices.flatMap { index -> [[Element]] in
+    var rest = items
+    let first = rest.remove(at: index)
+    return permutations(rest).map { [first] + $0 }
+  }
+}
+
+@Suite struct FleetStateTests {
+  @Test func `a verified fresh report is its verdict`() {
+    for verdict in Verdict.allCases {
+      let status = DeviceStatus(device([enrolled, live(report(1, verdict))]), at: start + 10, trustExpired: false)
+      #expect(status.standing == .verdict(verdict))
+      #expect(status.age == 10)
+    }
+  }
+
+  @Test func `every condition stands before a pass`() {
+    let good = live(report(1))
+    let untrusted = report(1, expires: nil)
+    let cases: [(Condition, [Observation], Int64, Bool)] = [
+      (.revoked, [enrolled, good, .revoked(kid: "k1")], start + 10, false),
+      (.equivocation, [enrolled, good, live(report(1, digest: "other"))], start + 10, false),
+      (.cloned, [enrolled, live(report(1, machine: "a")), live(report(2, machine: "b"))], start + 10, false),
+      (
+        .cloned,
+        [enrolled, good, presence(3, online: true, connection: "x"), presence(3, online: true, connection: "y")],
+        start + 10, false
+      ),
+      (.unverifiable, [enrolled, good, .rejected(code: "signature", onReport: true)], start + 10, false),
+      (.unverifiable, [.enrolled(kid: "k1", issued: 1, expires: start + 5, groups: []), good], start + 10, false),
+      (.awaitingKey, [enrolled, good, .waiting(true)], start + 10, false),
+      (.chainBroken, [enrolled, good, event(2), event(3, prev: "wrong")], start + 10, false),
+      (
+        .chainBroken, [enrolled, event(1), live(report(1, head: ChainHead(chain: "A", eseq: 3, digest: "e3")))],
+        start + 71,
+        false
+      ),
+      (.trustStale, [enrolled, good], start + 10, true),
+      (.stale, [enrolled, good], start + 3_900, false),
+      (.silent, [enrolled], start + 10, false),
+      (.ageUnproven, [enrolled, kept(untrusted)], start + 10, false),
+    ]
+    for (condition, observations, now, trustExpired) in cases {
+      let status = DeviceStatus(device(observations), at: now, trustExpired: trustExpired)
+      #expect(status.conditions.first == condition, "\(condition)")
+      #expect(status.standing == .condition(condition))
+    }
+    #expect(Set(cases.map(\.0)) == Set(Condition.allCases))
+  }
+
+  @Test func `silence follows staleness`() {
+    #expect(conditions([enrolled, live(report(1))], at: start + 7_820) == [.silent, .stale])
+  }
+
+  @Test func `a nonce or a live report proves the age`() {
+    let facts = report(1, expires: nil)
+    #expect(conditions([enrolled, kept(facts), .report(facts, isRetained: true, isProven: true)]).isEmpty)
+    #expect(conditions([enrolled, kept(facts), live(facts)]).isEmpty)
+  }
+
+  @Test func `the next good report ends unverifiable, and other topics do not start it`() {
+    #expect(conditions([enrolled, .rejected(code: "x", onReport: true), live(report(1))]).isEmpty)
+    #expect(conditions([enrolled, live(report(1)), .rejected(code: "x", onReport: false)]).isEmpty)
+  }
+
+  @Test func `an older report never replaces a newer one`() {
+    let state = device([enrolled, live(report(7, .fail)), kept(report(6, .pass)), live(report(7, .fail))])
+    #expect(state.report?.seq == 7)
+    #expect(state.replays == 1)
+    let rotated = device([live(report(900, .fail)), live(report(1, .pass, kid: "k2", keyIssued: 2)), live(report(901))])
+    #expect(rotated.report?.kid == "k2")
+  }
+
+  @Test func `offline cancels online up to its number and nothing later`() {
+    #expect(device([presence(1, online: true), presence(1, online: false)]).isOnline == false)
+    #expect(device([presence(2, online: true), presence(1, online: false)]).isOnline == true)
+    #expect(device([presence(1, online: false), presence(1, online: true)]).isOnline == false)
+    #expect(device([]).isOnline == nil)
+  }
+
+  @Test func `every order of arrival ends in the same state`() {
+    let sets: [[Observation]] = [
+      [
+        enrolled, live(report(1)), live(report(2, .fail)), presence(1, online: true), presence(1, online: false),
+        presence(2, online: true),
+      ],
+      [event(1), event(2), event(3), event(4), live(report(1, head: ChainHead(chain: "A", eseq: 4, digest: "e4")))],
+      [event(1), event(2), event(4), live(report(1, head: ChainHead(chain: "A", eseq: 5, digest: "e5"))), enrolled],
+      [event(1), event(2), event(2, digest: "fork"), event(3), enrolled],
+      [event(1), event(2), event(3), event(3, prev: "e1", gapFrom: 2), event(4), enrolled],
+      [
+        event(1), event(5, prev: "e1", gapFrom: 2), event(6), enrolled,
+        live(report(1, head: ChainHead(chain: "A", eseq: 6, digest: "e6"))),
+      ],
+      [
+        live(report(1, head: ChainHead(chain: "A", eseq: 3, digest: "e3"))),
+        live(report(2, head: ChainHead(chain: "B", eseq: 2, digest: "f2"))),
+        event(1, digest: "f1", chain: "B"), event(2, prev: "f1", digest: "f2", chain: "B"), enrolled,
+      ],
+      [live(report(1, machine: "a")), live(report(2, machine: "b")), .revoked(kid: "k1"), enrolled],
+    ]
+    for set in sets {
+      var seen = Set<[String]>()
+      for order in permutations(set) {
+        let state = device(order)
+        let status = DeviceStatus(state, at: start + 100, trustExpired: false)
+        seen.insert(
+          status.conditions.map(\.rawValue) + [
+            "\(String(describing: state.report?.seq))", "\(String(describing: state.isOnline))",
+            "\(state.missingEvents)", "\(state.declaredLost)",
+          ])
+      }
+      #expect(seen.count == 1, "\(seen)")
+    }
+  }
+
+  @Test func `a declared gap is no breach, an undeclared one is until it is filled`() {
+    let head = live(report(1, head: ChainHead(chain: "A", eseq: 6, digest: "e6")))
+    #expect(
+      conditions([enrolled, head, event(1), event(5, prev: "e1", gapFrom: 2), event(6)], at: start + 100).isEmpty)
+    #expect(conditions([enrolled, head, event(4), event(6)], at: start + 100) == [.chainBroken])
+    #expect(conditions([enrolled, head, event(4), event(6)], at: start + 30).isEmpty)
+    #expect(conditions([enrolled, head, event(4), event(6), event(5)], at: start + 100).isEmpty)
+  }
+
+  @Test func `a monitor that joins later misses nothing it could not have seen`() {
+    let head = live(report(1, head: ChainHead(chain: "A", eseq: 40, digest: "e40")))
+    #expect(conditions([enrolled, head, event(41)], at: start + 100).isEmpty)
+    #expect(conditions([enrolled, head, event(41, prev: "wrong"), event(40)], at: start + 100) == [.chainBroken])
+  }
+
+  @Test func `a new chain has to begin at its beginning`() {
+    let before = live(report(1, head: ChainHead(chain: "A", eseq: 3, digest: "e3")))
+    let after = live(report(2, head: ChainHead(chain: "B", eseq: 2, digest: "e2")))
+    #expect(conditions([enrolled, before, after], at: start + 100) == [.chainBroken])
+    #expect(
+      conditions([enrolled, before, after, event(1, chain: "B"), event(2, chain: "B")], at: start + 100).isEmpty)
+  }
+
+  @Test func `an acknowledgement ends a breach`() {
+    let broken = [enrolled, live(report(1)), live(report(1, digest: "other")), event(2), event(2, digest: "fork")]
+    #expect(conditions(broken).contains(.equivocation))
+    #expect(conditions(broken + [.acknowledged]).isEmpty)
+  }
+
+  @Test func `a long chain costs bounded memory and stays whole`() {
+    var chain = EventChain()
+    for eseq in Int64(1)...10_000 {
+      chain.add(EventLink(eseq: eseq, digest: "e\(eseq)", prev: eseq == 1 ? nil : "e\(eseq - 1)"))
+    }
+    #expect(!chain.isForked)
+    #expect(chain.missing(fromStart: true).isEmpty)
+  }
+
+  @Test func `invented names are bounded`() {
+    var fleet = Fleet()
+    for number in 0..<5_000 {
+      fleet.observe(.rejected(code: "x", onReport: true), of: Name("x\(number)")!, at: start)
+    }
+    fleet.observe(enrolled, of: name, at: start)
+    #expect(fleet.devices.count == Fleet.strangerCap + 1)
+    #expect(fleet.unkept == 4_000)
+  }
+
+  @Test func `counts list every standing`() {
+    var fleet = Fleet()
+    fleet.trustExpires = start + 1_000
+    fleet.observe(enrolled, of: name, at: start)
+    fleet.observe(live(report(1, .fail)), of: name, at: start)
+    let counts = fleet.counts(at: start + 1)
+    #expect(counts.count == 3 + Condition.allCases.count)
+    #expect(counts.first { $0.standing == .verdict(.fail) }?.count == 1)
+    fleet.trustExpires = nil
+    #expect(fleet.counts(at: start).first { $0.standing == .condition(.trustStale) }?.count == 1)
+  }
+}

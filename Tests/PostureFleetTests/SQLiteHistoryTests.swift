@@ -1,0 +1,84 @@
+import Glibc
+import Posture
+import Testing
+
+@testable import PostureFleet
+
+@Suite struct SQLiteHistoryTests {
+  private let path = "/tmp/posture-history-\(getpid())-\(UInt64.random(in: 0...UInt64.max)).db"
+
+  private func record(
+    _ seq: Int64, digest: String = "d", kind: TokenKind = .report, chain: String = "", device: String = "edge-1",
+    received: Int64 = 100
+  ) -> HistoryRecord {
+    HistoryRecord(
+      device: Name(device)!, kid: "k", kind: kind, chain: chain, seq: seq, digest: digest, issued: seq,
+      received: received, verdict: .pass, token: "a.b.c")
+  }
+
+  private func withHistory(_ body: (SQLiteHistory) throws -> Void) throws {
+    defer { ["", "-wal", "-shm"].forEach { unlink(path + $0) } }
+    try body(try SQLiteHistory(path: path))
+  }
+
+  @Test func `the same message is kept once, another under its number is told`() throws {
+    try withHistory { history in
+      let reports = try history.insert([record(1), record(1), record(1, digest: "e")])
+      #expect(reports == [.inserted, .duplicate, .conflict])
+      let events = try history.insert([record(1, kind: .event, chain: "A"), record(1, kind: .event, chain: "B")])
+      #expect(events == [.inserted, .inserted])
+      let kept = try history.records(of: Name("edge-1")!, limit: 10)
+      #expect(kept.count == 3)
+    }
+  }
+
+  @Test func `what is stored survives and comes back as it was`() throws {
+    try withHistory { history in
+      _ = try history.insert([record(1), record(2, received: 200), record(3, device: "edge-2", received: 300)])
+      let again = try SQLiteHistory(path: path)
+      let records = try again.records(of: Name("edge-1")!, limit: 10)
+      #expect(records == [record(2, received: 200), record(1)])
+      var seen: [Int64] = []
+      try again.forEach(since: 200, device: nil) {
+        seen.append($0.seq)
+        return true
+      }
+      #expect(seen == [2, 3])
+      seen = []
+      try again.forEach(since: 0, device: Name("edge-2")) {
+        seen.append($0.seq)
+        return true
+      }
+      #expect(seen == [3])
+      seen = []
+      try again.forEach(since: 0, device: nil) {
+        seen.append($0.seq)
+        return false
+      }
+      #expect(seen == [1])
+    }
+  }
+
+  @Test func `retention forgets the old ones only`() throws {
+    try withHistory { history in
+      _ = try history.insert([record(1, received: 10), record(2, received: 20)])
+      let forgotten = try history.prune(before: 20)
+      #expect(forgotten == 1)
+      let left = try history.records(of: Name("edge-1")!, limit: 10)
+      #expect(left.map(\.seq) == [2])
+    }
+  }
+
+  @Test func `the file is private, and one that is no database is refused`() throws {
+    try withHistory { _ in
+      var status = stat()
+      #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o600)
+    }
+    let file = fopen(path, "w")
+    fputs(String(repeating: "this is not a database ", count: 100), file)
+    fclose(file)
+    defer { unlink(path) }
+    #expect(throws: HistoryError.self) { try SQLiteHistory(path: path) }
+    #expect(throws: HistoryError.self) { try SQLiteHistory(path: "/nowhere/at/all.db") }
+  }
+}
