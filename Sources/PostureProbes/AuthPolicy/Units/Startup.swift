@@ -1,0 +1,130 @@
+/// How the examined system starts, and which services it starts by itself.
+struct Startup: Sendable {
+  /// The program that runs first.
+  enum Kind: Sendable {
+    case systemd
+    /// sysvinit with inittab(5).
+    case sysvinit
+    /// BusyBox init.
+    case busybox
+    /// OpenWrt: procd, with an inittab of its own.
+    case procd
+    case runit
+    case other
+    /// A container image without any.
+    case none
+  }
+
+  let kind: Kind
+  let units: Units
+  let booted: BootedUnits
+  private let scripts: InitScripts
+
+  init(_ system: System) {
+    units = Units(system)
+    booted = BootedUnits(units)
+    scripts = InitScripts(system)
+    kind = Self.kind(of: system, units)
+  }
+
+  private static func kind(of system: System, _ units: Units) -> Kind {
+    if let known = InitProgram.find(system) { return known }
+    // Packages bring units into images that have no systemd; these come with systemd itself, or with a desktop.
+    if telling.contains(where: { units.path(of: $0) != nil }) { return .systemd }
+    return system.exists("/etc/inittab") ? .sysvinit : .none
+  }
+
+  private static let telling = [
+    "getty@.service", "serial-getty@.service", "console-getty.service", "default.target", "multi-user.target",
+    "graphical.target", "rescue.service", "emergency.service", "display-manager.service",
+  ]
+
+  /// Whether a service is started at boot (EVIDENCE, *started*). `names` are what it is called on various systems, without
+  /// suffix: `["ssh", "sshd"]`. A masked unit is not started; a system where nothing at all is enabled starts everything.
+  func starts(_ names: [String]) -> Bool {
+    kind == .systemd || (kind == .none && !units.isEmpty) ? startsUnit(names) : scripts.starts(names)
+  }
+
+  private func startsUnit(_ names: [String]) -> Bool {
+    let known = names.filter { hasUnit("\($0).service") || hasUnit("\($0).socket") }
+    // A script is used only where no unit of its name hides it (systemd-sysv-generator(8)).
+    if known.isEmpty { return booted.hasNoLinks && scripts.areEmpty || scripts.links(names) }
+    return known.contains { startsService($0) || startsSocket($0) }
+  }
+
+  private func hasUnit(_ name: String) -> Bool { units.unit(name) != nil || units.unit(units.canonical(name)) != nil }
+
+  private func startsService(_ name: String) -> Bool {
+    hasUnit("\(name).service") && booted.starts("\(name).service")
+  }
+
+  /// A socket that boots brings its service on the first connection, unless that is masked.
+  private func startsSocket(_ name: String) -> Bool {
+    guard hasUnit("\(name).socket"), booted.starts("\(name).socket"), let socket = units.unit("\(name).socket")
+    else { return false }
+    let accepts = ["yes", "true", "1", "on"].contains(socket.last("Accept", in: "Socket")?.value.lowercased() ?? "no")
+    let service = socket.last("Service", in: "Socket")?.value ?? (accepts ? "\(name)@.service" : "\(name).service")
+    return !units.isMasked(service)
+  }
+}
+
+/// Start scripts and their links: sysvinit, OpenRC, OpenWrt, runit.
+struct InitScripts: Sendable {
+  /// Names of what is started: `ssh`, without the order number.
+  let started: Set<String>
+  let areEmpty: Bool
+
+  init(_ system: System) {
+    var names = Set<String>()
+    for level in ["2", "3", "4", "5", "S"] {
+      names.formUnion(Self.ordered(system, "/etc/rc\(level).d"))
+      names.formUnion(Self.ordered(system, "/etc/rc.d/rc\(level).d"))
+    }
+    names.formUnion(Self.ordered(system, "/etc/rc.d"))
+    for level in (try? system.list("/etc/runlevels")) ?? [] {
+      names.formUnion((try? system.list("/etc/runlevels/\(level)")) ?? [])
+    }
+    for folder in ["/etc/service", "/var/service", "/etc/runit/runsvdir/default", "/etc/runit/runsvdir/current"] {
+      names.formUnion((try? system.list(folder)) ?? [])
+    }
+    started = names
+    areEmpty = names.isEmpty
+  }
+
+  /// Names of links like `S19dropbear`.
+  private static func ordered(_ system: System, _ folder: String) -> [String] {
+    ((try? system.list(folder)) ?? []).compactMap { name in
+      guard name.hasPrefix("S"), name.dropFirst().prefix(2).allSatisfy(\.isNumber), name.count > 3 else { return nil }
+      return String(name.dropFirst(3))
+    }
+  }
+
+  func links(_ names: [String]) -> Bool { names.contains(where: started.contains) }
+  func starts(_ names: [String]) -> Bool { areEmpty || links(names) }
+}
+
+/// What /sbin/init is.
+enum InitProgram {
+  private static let candidates = ["/sbin/init", "/usr/sbin/init", "/init", "/etc/init", "/bin/init"]
+
+  static func find(_ system: System) -> Startup.Kind? {
+    if system.exists("/sbin/procd") { return .procd }
+    for path in candidates {
+      guard system.exists(path) || system.link(path) != nil else { continue }
+      return kind(system, path)
+    }
+    let systemd = ["/usr/lib/systemd/systemd", "/lib/systemd/systemd"]
+    return systemd.contains(where: system.exists) ? .systemd : nil
+  }
+
+  private static func kind(_ system: System, _ path: String) -> Startup.Kind? {
+    switch Programs.target(of: path, system).split(separator: "/").last.map(String.init) ?? "" {
+    case "systemd": .systemd
+    case "busybox", "busybox.nosuid", "busybox.suid", "busybox-static": .busybox
+    case "procd": .procd
+    case "runit-init", "runit": .runit
+    case "init.sysvinit", "sysvinit": .sysvinit
+    default: nil
+    }
+  }
+}

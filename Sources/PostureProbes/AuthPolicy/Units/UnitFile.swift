@@ -1,0 +1,72 @@
+import Posture
+
+/// One assignment of a unit file.
+struct UnitSetting: Hashable, Sendable {
+  var section: String
+  var key: String
+  var value: String
+  var place: Place
+}
+
+/// The grammar of unit files (systemd.syntax(7)).
+enum UnitFile {
+  /// Assignments in order. Lines joined by a backslash count as the first one; comments inside are skipped.
+  static func parse(_ text: String, path: String) -> [UnitSetting] {
+    var settings: [UnitSetting] = []
+    var section = ""
+    for line in LogicalLines(text) {
+      if line.text.hasPrefix("["), line.text.hasSuffix("]") {
+        section = String(line.text.dropFirst().dropLast())
+      } else if let equals = line.text.firstIndex(of: "="), !section.isEmpty {
+        settings.append(
+          UnitSetting(
+            section: section, key: line.text[..<equals].trimmed,
+            value: line.text[line.text.index(after: equals)...].trimmed, place: Place(path, line: line.number)))
+      }
+    }
+    return settings
+  }
+}
+
+/// Lines of a text with their numbers: joined at trailing backslashes, without comments and blank lines.
+struct LogicalLines: Sequence {
+  struct Line: Hashable {
+    var text: String
+    /// 1-based number of the first physical line.
+    var number: Int
+  }
+
+  private let lines: [Line]
+
+  init(_ text: String, comments: Set<Character> = ["#", ";"]) {
+    var lines: [Line] = []
+    var pending: Line?
+    for (index, raw) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+      let physical = raw.trimmed
+      if let first = physical.first, comments.contains(first) { continue }
+      var line = pending ?? Line(text: "", number: index + 1)
+      let continues = physical.hasSuffix("\\")
+      line.text += continues ? physical.dropLast() + " " : physical
+      pending = continues ? line : nil
+      if !continues { lines.append(Line(text: line.text.trimmed, number: line.number)) }
+    }
+    if let pending { lines.append(Line(text: pending.text.trimmed, number: pending.number)) }
+    self.lines = lines.filter { !$0.text.isEmpty }
+  }
+
+  func makeIterator() -> IndexingIterator<[Line]> { lines.makeIterator() }
+}
+
+extension StringProtocol {
+  /// Without blanks and carriage returns at both ends.
+  var trimmed: String {
+    var rest = self[...]
+    while let first = rest.unicodeScalars.first, Self.isBlank(first) { rest = rest.dropFirst() }
+    while let last = rest.unicodeScalars.last, Self.isBlank(last) { rest = rest.dropLast() }
+    return String(rest)
+  }
+
+  private static func isBlank(_ scalar: Unicode.Scalar) -> Bool {
+    scalar == " " || scalar == "\t" || scalar == "\r" || scalar == "\n"
+  }
+}

@@ -1,0 +1,64 @@
+/// The name of a systemd unit, taken apart (systemd.unit(5)): `serial-getty@ttyS0.service`.
+struct UnitName: Hashable, Sendable {
+  /// The whole name.
+  let text: String
+  /// What stands before "@", or before the type: `serial-getty`.
+  let prefix: String
+  /// `ttyS0`; empty for a template; nil for a unit that is neither template nor instance.
+  let instance: String?
+  /// `service`, `target`, `socket` …
+  let type: String
+
+  init?(_ text: String) {
+    guard let dot = text.lastIndex(of: "."), dot != text.startIndex, !text.contains("/"), text.utf8.count < 256
+    else { return nil }
+    self.text = text
+    type = String(text[text.index(after: dot)...])
+    let stem = text[..<dot]
+    if let at = stem.firstIndex(of: "@") {
+      prefix = String(stem[..<at])
+      instance = String(stem[stem.index(after: at)...])
+    } else {
+      prefix = String(stem)
+      instance = nil
+    }
+    if prefix.isEmpty || type.isEmpty { return nil }
+  }
+
+  var isTemplate: Bool { instance == "" }
+
+  /// The template of an instance, `getty@.service`; nil for anything else.
+  var template: String? { instance?.isEmpty == false ? "\(prefix)@.\(type)" : nil }
+
+  /// The same unit of another template: `autovt@tty2.service` as an instance of `getty@.service`.
+  func instance(of template: UnitName) -> String {
+    guard let instance, template.isTemplate else { return template.text }
+    return "\(template.prefix)@\(instance).\(template.type)"
+  }
+
+  /// The prefix cut at each dash, longest first, whose drop-ins apply too: `foo-bar-.service`, `foo-.service`.
+  var shortened: [String] {
+    prefix.indices.filter { prefix[$0] == "-" && $0 != prefix.startIndex }.reversed()
+      .map { "\(prefix[...$0]).\(type)" }
+      .filter { $0 != text }
+  }
+
+  /// Undoes systemd-escape(1): "-" is "/", "\x2d" is "-".
+  static func unescape(_ text: String) -> String {
+    var bytes: [UInt8] = []
+    var rest = Array(text.utf8)[...]
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "-") {
+        bytes.append(UInt8(ascii: "/"))
+      } else if byte == UInt8(ascii: "\\"), rest.first == UInt8(ascii: "x"), rest.count >= 3,
+        let value = UInt8(String(decoding: rest.dropFirst().prefix(2), as: UTF8.self), radix: 16)
+      {
+        bytes.append(value)
+        rest = rest.dropFirst(3)
+      } else {
+        bytes.append(byte)
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}

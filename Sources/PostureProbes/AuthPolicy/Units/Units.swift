@@ -1,0 +1,186 @@
+import Posture
+import Synchronization
+
+/// The system units of an examined system: every directory in its precedence, links, masks, drop-ins.
+final class Units: Sendable {
+  /// The directories that systemd searches, strongest first (systemd.unit(5), "Unit File Load Path").
+  static let searchPath = [
+    "/etc/systemd/system.control", "/run/systemd/system.control", "/run/systemd/transient",
+    "/run/systemd/generator.early", "/etc/systemd/system", "/etc/systemd/system.attached", "/run/systemd/system",
+    "/run/systemd/system.attached", "/run/systemd/generator", "/usr/local/lib/systemd/system",
+    "/usr/lib/systemd/system", "/lib/systemd/system", "/run/systemd/generator.late",
+  ]
+
+  /// One directory of the search path that is there, with the names in it.
+  struct Folder: Sendable {
+    let path: String
+    let names: Set<String>
+  }
+
+  let folders: [Folder]
+  private let system: System
+  /// Where each name's strongest file is.
+  private let paths: [String: String]
+  /// Links from one unit name to another, the strongest of each name.
+  private let links: [String: String]
+  private let memory = Mutex<[String: Unit?]>([:])
+
+  init(_ system: System) {
+    self.system = system
+    folders = Self.folders(of: system)
+    var paths: [String: String] = [:]
+    for folder in folders.reversed() {
+      for name in folder.names { paths[name] = "\(folder.path)/\(name)" }
+    }
+    self.paths = paths
+    links = paths.reduce(into: [:]) { links, entry in
+      guard Self.linked.contains(where: entry.key.hasSuffix) else { return }
+      links[entry.key] = system.link(entry.value)?.split(separator: "/").last.map(String.init)
+    }
+  }
+
+  /// The types of units that matter for a door.
+  private static let linked = [".service", ".target", ".socket"]
+
+  private static func folders(of system: System) -> [Folder] {
+    var seen = Set<[UInt64]>()
+    return searchPath.compactMap { path in
+      // /lib is a link to /usr/lib on most systems: one directory is read once.
+      guard let status = try? system.status(path), seen.insert([status.device, status.inode]).inserted,
+        let names = try? system.list(path)
+      else { return nil }
+      return Folder(path: path, names: Set(names))
+    }
+  }
+
+  /// Whether this system has units at all.
+  var isEmpty: Bool { folders.allSatisfy(\.names.isEmpty) }
+
+  // MARK: Names
+
+  /// The name that `name` stands for, after all alias links: `sshd.service` is `ssh.service`.
+  func canonical(_ name: String) -> String {
+    var name = name
+    var seen = Set<String>()
+    while seen.insert(name).inserted, let next = aliasTarget(name) { name = next }
+    return name
+  }
+
+  private func aliasTarget(_ name: String) -> String? {
+    guard let parts = UnitName(name) else { return nil }
+    for candidate in [name, parts.template].compactMap({ $0 }) where paths[candidate] != nil {
+      guard let other = links[candidate].flatMap(UnitName.init), other.type == parts.type, other.text != candidate
+      else { return nil }
+      return parts.instance(of: other)
+    }
+    return nil
+  }
+
+  /// Every name that leads to the same unit, itself first.
+  func names(of name: String) -> [String] {
+    let main = canonical(name)
+    guard let parts = UnitName(main) else { return [main] }
+    var aliases = links.keys.filter { $0 != main && canonical($0) == main }
+    if let template = parts.template {
+      aliases += links.keys.filter { $0 != template && canonical($0) == template }
+        .compactMap(UnitName.init).map(parts.instance)
+    }
+    return [main] + aliases.sorted()
+  }
+
+  // MARK: Units
+
+  /// The merged unit of this name; nil where neither a file nor a drop-in of it is there.
+  func unit(_ name: String) -> Unit? {
+    if let known = memory.withLock({ $0[name] }) { return known }
+    let unit = load(name)
+    memory.withLock { $0[name] = .some(unit) }
+    return unit
+  }
+
+  func isMasked(_ name: String) -> Bool { unit(name)?.isMasked ?? false }
+
+  /// Names with this prefix and type that have a file, a link or a drop-in directory: `getty@tty1.service`.
+  func instances(of prefix: String, type: String = "service") -> [String] {
+    let dropIns = folders.flatMap(\.names).map { $0.hasSuffix(".d") ? String($0.dropLast(2)) : $0 }
+    let found = Set(dropIns + enabledNames).filter { name in
+      guard let parts = UnitName(name) else { return false }
+      return parts.prefix == prefix && parts.type == type && parts.instance?.isEmpty == false
+    }
+    return found.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+  }
+
+  /// The place of a unit's file on the search path.
+  func path(of name: String) -> String? { paths[name] }
+
+  private func load(_ asked: String) -> Unit? {
+    let name = canonical(asked)
+    guard let parts = UnitName(name) else { return nil }
+    // A link may lead out of the search path: then its own place is the file's.
+    let fragment = path(of: name) ?? parts.template.flatMap(path) ?? path(of: asked)
+    let dropIns = dropInPaths(parts)
+    guard fragment != nil || !dropIns.isEmpty else { return nil }
+    let isMasked = fragment.map(isNothing) ?? false
+    let settings = ([fragment].compactMap { $0 } + dropIns).flatMap { path in
+      UnitFile.parse(system.text(path) ?? "", path: path)
+    }
+    return Unit(name: parts, fragment: fragment, isMasked: isMasked, settings: settings)
+  }
+
+  /// A link to /dev/null, or an empty file.
+  private func isNothing(_ path: String) -> Bool {
+    if system.link(path) == "/dev/null" { return true }
+    guard let status = try? system.status(path) else { return false }
+    return status.kind == .character || (status.kind == .regular && status.size == 0)
+  }
+
+  /// Drop-ins that apply, by base name; of two of one name the stronger directory's counts.
+  private func dropInPaths(_ name: UnitName) -> [String] {
+    let specific = names(of: name.text).compactMap(UnitName.init).flatMap { alias in
+      [alias.text] + alias.shortened + [alias.template].compactMap { $0 }
+    }
+    let levels = [specific.map { "\($0).d" }, ["\(name.type).d"]]
+    var byName: [String: String] = [:]
+    for level in levels {
+      for folder in folders {
+        for directory in level where folder.names.contains(directory) {
+          let path = "\(folder.path)/\(directory)"
+          for file in (try? system.list(path)) ?? [] where file.hasSuffix(".conf") && byName[file] == nil {
+            byName[file] = "\(path)/\(file)"
+          }
+        }
+      }
+    }
+    return byName.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map(\.value).filter { !isNothing($0) }
+  }
+
+  // MARK: Links that enable
+
+  /// Units that `name.wants`, `.requires` or `.upholds` hold. A link to /dev/null hides one of a weaker directory.
+  func wanted(by name: String) -> [String] {
+    var decided: [String: Bool] = [:]
+    for folder in folders {
+      for kind in ["wants", "requires", "upholds"] where folder.names.contains("\(name).\(kind)") {
+        let directory = "\(folder.path)/\(name).\(kind)"
+        for unit in (try? system.list(directory)) ?? [] where decided["\(kind) \(unit)"] == nil {
+          decided["\(kind) \(unit)"] = system.link("\(directory)/\(unit)") != "/dev/null"
+        }
+      }
+    }
+    return decided.filter(\.value).compactMap { $0.key.split(separator: " ").last.map(String.init) }.sorted()
+  }
+
+  /// Every unit that has directories of links of its own: `multi-user.target`.
+  var wanting: Set<String> {
+    Set(
+      folders.flatMap(\.names).compactMap { name in
+        for suffix in [".wants", ".requires", ".upholds"] where name.hasSuffix(suffix) {
+          return String(name.dropLast(suffix.count))
+        }
+        return nil
+      })
+  }
+
+  /// Every name that is linked anywhere.
+  var enabledNames: [String] { wanting.flatMap(wanted) }
+}
