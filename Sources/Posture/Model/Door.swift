@@ -76,6 +76,8 @@ public struct Door: Hashable, Sendable {
   /// The door opens at most once after each start of the machine, so that an encrypted system volume stands before it.
   /// False for one that opens again after each logout (text autologin, timed login).
   public var oncePerBoot = false
+  /// The volume that the system starts from: what stands before a door that opens once per boot.
+  public var holdsSystem = false
   /// The volume that a store lies on: `volume:root` where a home has no volume of its own.
   public var liesOn: String?
 

@@ -6,5 +6,30 @@ public struct KeyringProbe: Probe {
 
   public init() {}
 
-  public func run(on system: System) -> ProbeResult { ProbeResult() }
+  public func run(on system: System) -> ProbeResult {
+    let context = KeyringContext(system)
+    var result = ProbeResult()
+    for part in Self.parts { result.add(part(context)) }
+    return result
+  }
+
+  /// From the ground up: what everything lies on, what the machine offers, what its people keep.
+  private static let parts: [@Sendable (KeyringContext) -> ProbeResult] = [
+    VolumeDoors.look, KernelKeyringDoor.look, GnomeKeyringDoors.look,
+  ]
+}
+
+/// What every part of this probe needs.
+struct KeyringContext {
+  let system: System
+  let distribution: Distribution
+  let accounts: Accounts
+  let volumes: Volumes
+
+  init(_ system: System) {
+    self.system = system
+    distribution = Distribution(system)
+    accounts = Accounts(system)
+    volumes = Volumes(system, distribution, accounts)
+  }
 }

@@ -1,0 +1,75 @@
+import Posture
+
+/// The collections of gnome-keyring in each owner's home.
+enum GnomeKeyringDoors {
+  private static let suffix = ".keyring"
+  /// More files than this in one folder are no person's keyrings.
+  private static let mostFiles = 256
+
+  static func look(_ context: KeyringContext) -> ProbeResult {
+    var result = ProbeResult()
+    for person in context.accounts.people { result.add(look(context, person)) }
+    return result
+  }
+
+  private static func look(_ context: KeyringContext, _ person: Account) -> ProbeResult {
+    var result = ProbeResult()
+    let home = Home(context.system, person)
+    guard let folder = folder(home) else { return result }
+    let names: [String]
+    do throws(System.Unreadable) { names = try home.list(folder) } catch {
+      result.gaps = [home.gap(folder, error)]
+      return result
+    }
+    let files = names.filter { $0.hasSuffix(suffix) && $0.utf8.count > suffix.utf8.count }
+    if files.count > mostFiles { result.gaps = [home.gap(folder, .tooLarge)] }
+    let chosen = defaultCollection(home, folder)
+    result.doors = files.prefix(mostFiles).map { file in
+      var door = door(home, folder, file)
+      door.isDefault = String(file.dropLast(suffix.count)) == chosen
+      door.liesOn = context.volumes.door(holding: home.path(folder))
+      return door
+    }
+    return result
+  }
+
+  /// The old place counts only where the present one is missing.
+  private static func folder(_ home: Home) -> String? {
+    [".local/share/keyrings", ".gnome2/keyrings"].first(where: home.exists)
+  }
+
+  /// The alias file names the collection that new secrets go to; empty or missing it is `login`.
+  private static func defaultCollection(_ home: Home, _ folder: String) -> String {
+    let alias = try? home.read("\(folder)/default", cap: 4096)
+    let name = alias.map { $0.text.trimmingSpace } ?? ""
+    return name.isEmpty ? "login" : name
+  }
+
+  private static func door(_ home: Home, _ folder: String, _ file: String) -> Door {
+    let path = "\(folder)/\(file)"
+    let name = "secrets@gnome-keyring:\(file.dropLast(suffix.count))"
+    let bytes: [UInt8]
+    do throws(System.Unreadable) { bytes = try home.read(path, cap: 8 << 20).bytes } catch {
+      return home.unreadable(name, path, error)
+    }
+    switch GnomeKeyring(bytes) {
+    case .encrypted:
+      var door = home.door(name, .passcode, Reason("gnomeKeyring.encrypted", file: home.path(path)))
+      door.whose = file == "login\(suffix)" ? nil : .own
+      return door
+    case .plaintext:
+      var door = home.door(name, .always, Reason("gnomeKeyring.plaintext", file: home.path(path)))
+      door.cause = Cause("keyringWithoutPassword", observed: "\(file) is not encrypted: its password is empty")
+      return door
+    case .oo7:
+      var door = home.door(name, nil, Reason("oo7.encrypted", file: home.path(path)))
+      door.cause = Cause("notModelled", observed: "\(file): whether its password is empty does not show")
+      return door
+    case .damaged(let why):
+      var door = home.door(name, nil, Reason("gnomeKeyring.damaged", file: home.path(path)))
+      door.cause = Cause("unreadable", observed: "\(file): \(why)")
+      door.proof = Door.Proof(.header, .failed, reason: why)
+      return door
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import PosturePlatform
+
+/// The block devices of the examined system, as sysfs shows them.
+final class BlockDevices {
+  struct Device: Hashable, Sendable {
+    /// The kernel's name: `dm-0`, `nvme0n1p3`.
+    var name: String
+    /// `major:minor`.
+    var number: String
+    /// Device mapper's name and uuid: `CRYPT-LUKS2-…`, `LVM-…`.
+    var mapping: String?
+    var uuid: String?
+    /// What it is made of.
+    var slaves: [String]
+    /// The file behind a loop device.
+    var backingFile: String?
+
+    /// The mapping encrypts what is below it. dm-verity calls itself CRYPT too, and only checks.
+    var isEncrypted: Bool {
+      guard let uuid else { return false }
+      return uuid.hasPrefix("CRYPT-") && !uuid.hasPrefix("CRYPT-VERITY") && !uuid.hasPrefix("CRYPT-INTEGRITY")
+        && !uuid.hasPrefix("CRYPT-SUBDEV")
+    }
+  }
+
+  private let system: System
+  private let folders: [String: String]
+  private var known: [String: Device] = [:]
+
+  /// More devices than a machine has: the rest is passed over.
+  private static let most = 4096
+
+  init(_ system: System) {
+    self.system = system
+    var folders: [String: String] = [:]
+    let disks = (try? system.list("/sys/block")) ?? []
+    for disk in disks.prefix(Self.most) { folders[disk] = "/sys/block/\(disk)" }
+    self.folders = folders
+  }
+
+  var isEmpty: Bool { folders.isEmpty }
+
+  /// Every device that device mapper made.
+  var mappings: [Device] { folders.keys.sorted().compactMap { $0.hasPrefix("dm-") ? device($0) : nil } }
+
+  func device(_ name: String) -> Device? {
+    if let device = known[name] { return device }
+    guard !name.isEmpty, !name.contains("/"), let folder = folder(name), let number = line("\(folder)/dev") else {
+      return nil
+    }
+    let isMapping = name.hasPrefix("dm-")
+    let device = Device(
+      name: name, number: number, mapping: isMapping ? line("\(folder)/dm/name") : nil,
+      uuid: isMapping ? line("\(folder)/dm/uuid") : nil,
+      slaves: (try? system.list("\(folder)/slaves")) ?? [],
+      backingFile: name.hasPrefix("loop") ? line("\(folder)/loop/backing_file") : nil)
+    known[name] = device
+    return device
+  }
+
+  func device(number: String) -> Device? {
+    system.link("/sys/dev/block/\(number)").flatMap { device(Path.name(of: $0)) }
+  }
+
+  func device(mapping: String) -> Device? { mappings.first { $0.mapping == mapping } }
+
+  /// The device that a source of fstab or crypttab names, as far as it is there.
+  func device(source: String) -> Device? {
+    guard let path = Self.path(ofSource: source) else { return nil }
+    if path.hasPrefix("/dev/mapper/"), let device = device(mapping: Path.name(of: path)) { return device }
+    if let target = system.link(path), let device = device(Path.name(of: target)) { return device }
+    if let device = device(Path.name(of: path)), path == "/dev/\(device.name)" { return device }
+    // /dev/VG/LV
+    let parts = path.split(separator: "/")
+    guard parts.count == 3, parts[0] == "dev" else { return nil }
+    return device(mapping: Self.volumeName(parts[1], parts[2]))
+  }
+
+  /// The path of `UUID=…` and its like below /dev/disk; a path as it is; nil for what is no device.
+  static func path(ofSource source: String) -> String? {
+    let folders = [
+      "UUID=": "by-uuid", "LABEL=": "by-label", "PARTUUID=": "by-partuuid", "PARTLABEL=": "by-partlabel",
+      "ID=": "by-id",
+    ]
+    for (tag, folder) in folders where source.hasPrefix(tag) {
+      let value = source.dropFirst(tag.count)
+      return value.isEmpty || value.contains("/") ? nil : "/dev/disk/\(folder)/\(value)"
+    }
+    return source.hasPrefix("/") ? source : nil
+  }
+
+  /// Device mapper's name of a logical volume: a hyphen within a name is doubled.
+  static func volumeName(_ group: Substring, _ volume: Substring) -> String {
+    [group, volume].map { $0.split(separator: "-", omittingEmptySubsequences: false).joined(separator: "--") }
+      .joined(separator: "-")
+  }
+
+  /// The group of a logical volume's device mapper name.
+  static func group(ofVolumeName name: String) -> String? {
+    let marked = name.split(separator: "-", omittingEmptySubsequences: false)
+    guard let cut = marked.indices.dropFirst().first(where: { !marked[$0].isEmpty && !marked[$0 - 1].isEmpty }) else {
+      return nil
+    }
+    return marked[..<cut].joined(separator: "-").split(separator: "-").joined(separator: "-")
+  }
+
+  private func folder(_ name: String) -> String? {
+    if let folder = folders[name] { return folder }
+    let direct = "/sys/class/block/\(name)"
+    if system.exists("\(direct)/dev") { return direct }
+    return folders.values.map { "\($0)/\(name)" }.first { system.exists("\($0)/dev") }
+  }
+
+  private func line(_ path: String) -> String? {
+    guard let text = system.text(path)?.trimmingSpace, !text.isEmpty else { return nil }
+    return text
+  }
+}

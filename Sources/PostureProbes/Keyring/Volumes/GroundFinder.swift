@@ -1,0 +1,127 @@
+import Posture
+import PosturePlatform
+
+/// Finds out what a mount stands on: by sysfs where it is there, else by crypttab and LVM's own notes.
+struct GroundFinder {
+  let system: System
+  let devices: BlockDevices
+  let mounts: MountTable
+  let crypttab: [CrypttabEntry]
+
+  /// Deeper stacks than this are loops.
+  private static let mostLayers = 16
+
+  func ground(of mount: MountTable.Mount, depth: Int = 0) -> Ground {
+    guard depth < Self.mostLayers else { return unknown("\(mount.point): too many layers", mount.place) }
+    switch mount.type {
+    case "overlay", "overlayfs", "aufs": return overlay(mount, depth)
+    case "zfs", "bcachefs", "nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "ceph", "fuse.sshfs", "tmpfs", "ramfs",
+      "rootfs", "ecryptfs":
+      return unknown("\(mount.point) is a file system of type \(mount.type)", mount.place)
+    default: break
+    }
+    if let device = mount.number.flatMap(devices.device(number:)) ?? devices.device(source: mount.source) {
+      return ground(of: device, mount, depth)
+    }
+    return byName(mount.source, mount, depth)
+  }
+
+  private func unknown(_ observed: String, _ place: Place?) -> Ground {
+    .unknown(Cause("notModelled", observed: observed, evidence: place.map { [$0] }))
+  }
+
+  // MARK: With sysfs
+
+  private func ground(of device: BlockDevices.Device, _ mount: MountTable.Mount, _ depth: Int) -> Ground {
+    guard depth < Self.mostLayers else { return unknown("\(device.name): a loop of devices", mount.place) }
+    let below = device.slaves.map { slave in
+      devices.device(slave).map { ground(of: $0, mount, depth + 1) } ?? .plain
+    }
+    if device.isEncrypted, let name = device.mapping { return .mapping(name, on: joined(below)) }
+    if let file = device.backingFile, let host = mounts.mount(holding: file), host != mount {
+      return ground(of: host, depth: depth + 1)
+    }
+    return joined(below)
+  }
+
+  private func joined(_ legs: [Ground]) -> Ground {
+    let distinct = legs.reduce(into: [Ground]()) { if !$0.contains($1) { $0.append($1) } }
+    return distinct.count > 1 ? .legs(distinct) : distinct.first ?? .plain
+  }
+
+  /// The layer that takes what is written, and those below it.
+  private func overlay(_ mount: MountTable.Mount, _ depth: Int) -> Ground {
+    let folders = mount.options.flatMap { option -> [String] in
+      let value = option.split(separator: "=", maxSplits: 1).last ?? ""
+      if option.hasPrefix("upperdir=") { return [String(value)] }
+      return option.hasPrefix("lowerdir=") ? value.split(separator: ":").map(String.init) : []
+    }
+    let hosts = folders.compactMap { mounts.mount(holding: $0) }.filter { $0.point != mount.point && $0.point != "/" }
+    guard !hosts.isEmpty else { return unknown("\(mount.point) is an overlay of folders not to be seen", mount.place) }
+    return joined(hosts.map { ground(of: $0, depth: depth + 1) })
+  }
+
+  // MARK: Without
+
+  private func byName(_ source: String, _ mount: MountTable.Mount, _ depth: Int) -> Ground {
+    guard let path = BlockDevices.path(ofSource: source) ?? (source == "/dev/root" ? source : nil) else {
+      return unknown("\(mount.point) comes from \(source)", mount.place)
+    }
+    if let entry = entry(making: path) { return mapping(entry, mount, depth) }
+    if path.hasPrefix("/dev/mapper/") { return logicalVolume(Path.name(of: path), mount, depth) }
+    let parts = path.split(separator: "/")
+    if parts.count == 3, parts[1] != "disk", parts[1] != "block", parts[1] != "md", parts[0] == "dev" {
+      return logicalVolume(BlockDevices.volumeName(parts[1], parts[2]), mount, depth)
+    }
+    return partition(path, mount)
+  }
+
+  private func entry(making path: String) -> CrypttabEntry? {
+    let target = system.link(path).map { Path.name(of: $0) }
+    return crypttab.first { entry in
+      path == "/dev/mapper/\(entry.name)" || (path == "/dev/disk/by-id/dm-name-\(entry.name)")
+        || (target == entry.name && path.hasPrefix("/dev/disk/"))
+    }
+  }
+
+  private func mapping(_ entry: CrypttabEntry, _ mount: MountTable.Mount, _ depth: Int) -> Ground {
+    guard depth < Self.mostLayers else { return unknown("\(entry.name): crypttab loops", entry.place) }
+    // What is below an encrypted layer can only add to it.
+    guard let path = BlockDevices.path(ofSource: entry.source), let below = self.entry(making: path), below != entry
+    else { return .mapping(entry.name, on: .plain) }
+    return .mapping(entry.name, on: mapping(below, mount, depth + 1))
+  }
+
+  /// LVM keeps a text copy of each group's metadata, with the devices that it was last seen on.
+  private func logicalVolume(_ name: String, _ mount: MountTable.Mount, _ depth: Int) -> Ground {
+    if crypttab.isEmpty { return .plain }
+    guard let group = BlockDevices.group(ofVolumeName: name),
+      let notes = system.text("/etc/lvm/backup/\(group)"), depth < Self.mostLayers
+    else { return unknown("what \(mount.source) lies on does not show", mount.place) }
+    let legs = notes.split(separator: "\n").compactMap { line -> String? in
+      let words = line.trimmingSpace.split(separator: "\"")
+      return words.count >= 2 && words[0].hasPrefix("device = ") ? String(words[1]) : nil
+    }
+    guard !legs.isEmpty else { return unknown("what \(mount.source) lies on does not show", mount.place) }
+    return joined(legs.map { byName($0, mount, depth + 1) })
+  }
+
+  /// A partition by name or number. Where crypttab makes a mapping that no other row accounts for, the file system with
+  /// this number may be the one inside.
+  private func partition(_ path: String, _ mount: MountTable.Mount) -> Ground {
+    if let target = system.link(path), Path.name(of: target).hasPrefix("dm-") {
+      return unknown("\(mount.source) is a mapping that does not show", mount.place)
+    }
+    let isDirect =
+      !path.hasPrefix("/dev/disk/by-uuid/") && !path.hasPrefix("/dev/disk/by-label/") && path != "/dev/root"
+    guard !isDirect, system.link(path) == nil, let stray = crypttab.first(where: isUnaccounted) else { return .plain }
+    return unknown("whether \(mount.source) is inside \(stray.name) does not show", stray.place)
+  }
+
+  private func isUnaccounted(_ entry: CrypttabEntry) -> Bool {
+    guard !entry.isThrowAway, !entry.has("swap") else { return false }
+    return !(mounts.fstab + mounts.swaps).contains { row in
+      BlockDevices.path(ofSource: row.source).flatMap { self.entry(making: $0) } == entry
+    }
+  }
+}
