@@ -22,12 +22,18 @@ public enum AtomicFile {
   }
 
   /// Reads a file of our own: a regular file, at most `cap` bytes, that nobody but its owner (us, or root) can change.
-  public static func read(_ path: String, cap: Int = 1 << 20) throws(SystemError) -> [UInt8] {
+  /// `private`: nor read.
+  public static func read(
+    _ path: String, cap: Int = 1 << 20, private isPrivate: Bool = false
+  ) throws(SystemError) -> [UInt8] {
     let file = try Descriptor.open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY)
     let status = try file.status(path)
     guard status.st_mode & S_IFMT == S_IFREG else { throw SystemError(EINVAL, doing: "not a regular file", path: path) }
     guard status.st_uid == geteuid() || status.st_uid == 0, status.st_mode & 0o022 == 0 else {
       throw SystemError(EPERM, doing: "others can change this file", path: path)
+    }
+    guard !isPrivate || status.st_mode & 0o077 == 0 else {
+      throw SystemError(EPERM, doing: "others can read this file", path: path)
     }
     guard let bytes = try file.readAll(cap: cap, path) else { throw SystemError(EFBIG, doing: "read", path: path) }
     return bytes

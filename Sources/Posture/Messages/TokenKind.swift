@@ -13,3 +13,19 @@ public enum TokenKind: String, Sendable, CaseIterable {
   case revoked = "posture-revoked+jwt"
   case request = "posture-request+jwt"
 }
+
+extension TokenKind {
+  /// Bytes: a longer token of this kind is refused before anything in it is looked at.
+  public var sizeLimit: Int {
+    switch self {
+    case .report, .trust: 49_152
+    case .revoked: 24_576
+    case .event, .policy: 16_384
+    case .credential, .request: 8_192
+    case .presence, .progress, .refusal, .command: 4_096
+    }
+  }
+
+  /// The longest of all.
+  public static let largestSize = 49_152
+}

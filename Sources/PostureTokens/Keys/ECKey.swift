@@ -1,0 +1,235 @@
+import COpenSSL
+import Posture
+import Synchronization
+
+/// SHA-256 (FIPS 180-4).
+public enum SHA256 {
+  public static func digest(of bytes: [UInt8]) -> [UInt8] { digest(of: bytes[...]) }
+
+  static func digest(of bytes: ArraySlice<UInt8>) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: 32) { out, count in
+      bytes.withUnsafeBufferPointer { _ = COpenSSL.SHA256($0.baseAddress, $0.count, out.baseAddress) }
+      count = 32
+    }
+  }
+
+  /// In base64url, 43 characters.
+  public static func text(of bytes: [UInt8]) -> String { Base64URL.encode(digest(of: bytes)) }
+}
+
+/// EVP_PKEY_PUBLIC_KEY (evp.h), a computed macro that Swift does not see: all parameters and the public key.
+private let publicKeySelection: Int32 = 0x86
+
+/// Names that an OSSL_PARAM points to for as long as it lives; a Swift string would lend its bytes for one call only.
+private enum ParameterName {
+  case group, publicKey
+
+  var pointer: UnsafePointer<CChar> {
+    let name: StaticString =
+      switch self {
+      case .group: "group"
+      case .publicKey: "pub"
+      }
+    return UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
+  }
+}
+
+/// One key on P-256 in OpenSSL's hands. The contexts for signing and verifying are made once and used again.
+final class ECKey: @unchecked Sendable {
+  // `pkey` is not changed after init, and OpenSSL counts its references atomically; each context is used under its lock.
+  let pkey: OpaquePointer
+  private let verifying: Mutex<Context?> = Mutex(nil)
+  private let signing: Mutex<Context?> = Mutex(nil)
+
+  /// An EVP_PKEY_CTX.
+  private struct Context: @unchecked Sendable {
+    // Only ever touched under the lock that holds it.
+    let pointer: OpaquePointer
+  }
+
+  /// Takes over `pkey`.
+  init(owning pkey: OpaquePointer) throws(KeyError) {
+    self.pkey = pkey
+    guard Self.isP256(pkey) else { throw KeyError(.curve) }
+  }
+
+  deinit {
+    verifying.withLock { EVP_PKEY_CTX_free($0?.pointer) }
+    signing.withLock { EVP_PKEY_CTX_free($0?.pointer) }
+    EVP_PKEY_free(pkey)
+  }
+
+  private static func isP256(_ pkey: OpaquePointer) -> Bool {
+    var name = [CChar](repeating: 0, count: 32)
+    var length = 0
+    guard EVP_PKEY_get_group_name(pkey, &name, name.count, &length) == 1 else { return false }
+    return String(decoding: name[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self) == "prime256v1"
+  }
+
+  // MARK: Ways to get one
+
+  static func generate() throws(KeyError) -> ECKey {
+    guard let context = EVP_PKEY_CTX_new_id(EVP_PKEY_EC, nil) else { throw KeyError(.library) }
+    defer { EVP_PKEY_CTX_free(context) }
+    var pkey: OpaquePointer?
+    guard EVP_PKEY_keygen_init(context) == 1,
+      EVP_PKEY_CTX_set_ec_paramgen_curve_nid(context, NID_X9_62_prime256v1) == 1,
+      EVP_PKEY_keygen(context, &pkey) == 1, let pkey
+    else { throw .library() }
+    return try ECKey(owning: pkey)
+  }
+
+  /// A public key; the point is checked to lie on the curve.
+  convenience init(point jwk: JWK) throws(KeyError) {
+    guard let context = EVP_PKEY_CTX_new_id(EVP_PKEY_EC, nil) else { throw KeyError(.library) }
+    defer { EVP_PKEY_CTX_free(context) }
+    guard EVP_PKEY_fromdata_init(context) == 1 else { throw .library() }
+    var group = Array("prime256v1".utf8CString)
+    var point = [0x04] + jwk.x + jwk.y
+    var pkey: OpaquePointer?
+    let made = group.withUnsafeMutableBufferPointer { group in
+      point.withUnsafeMutableBufferPointer { point in
+        var parameters = [
+          OSSL_PARAM_construct_utf8_string(ParameterName.group.pointer, group.baseAddress, 0),
+          OSSL_PARAM_construct_octet_string(ParameterName.publicKey.pointer, point.baseAddress, point.count),
+          OSSL_PARAM_construct_end(),
+        ]
+        return EVP_PKEY_fromdata(context, &pkey, publicKeySelection, &parameters)
+      }
+    }
+    guard made == 1, let pkey else {
+      ERR_clear_error()
+      throw KeyError(.point)
+    }
+    try self.init(owning: pkey)
+  }
+
+  convenience init(pem: [UInt8]) throws(KeyError) {
+    let pkey = Memory.reading(pem) { bio in
+      // Without a callback a PEM with a passphrase would ask for it on the terminal.
+      PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in 0 }, nil)
+    }
+    guard let pkey else {
+      ERR_clear_error()
+      throw KeyError(.format)
+    }
+    try self.init(owning: pkey)
+  }
+
+  func pem() throws(KeyError) -> [UInt8] {
+    let pem = Memory.writing { PEM_write_bio_PKCS8PrivateKey($0, pkey, nil, nil, 0, nil, nil) }
+    guard let pem else { throw .library() }
+    return pem
+  }
+
+  /// The public point.
+  func point() throws(KeyError) -> JWK {
+    var point = [UInt8](repeating: 0, count: 65)
+    var length = 0
+    guard EVP_PKEY_get_octet_string_param(pkey, OSSL_PKEY_PARAM_PUB_KEY, &point, 65, &length) == 1, length == 65,
+      let jwk = JWK(x: Array(point[1..<33]), y: Array(point[33...]))
+    else { throw .library() }
+    return jwk
+  }
+
+  // MARK: Signatures
+
+  func verifies(_ signature: ArraySlice<UInt8>, digest: [UInt8]) -> Bool {
+    guard signature.count == 64 else { return false }
+    let der = Self.der(signature)
+    let result = verifying.withLock { context -> Int32 in
+      guard let ready = context ?? Self.context(pkey, EVP_PKEY_verify_init) else { return -1 }
+      context = ready
+      return EVP_PKEY_verify(ready.pointer, der, der.count, digest, digest.count)
+    }
+    if result != 1 { ERR_clear_error() }
+    return result == 1
+  }
+
+  func sign(digest: [UInt8]) throws(KeyError) -> [UInt8] {
+    let der = signing.withLock { context -> [UInt8]? in
+      guard let ready = context ?? Self.context(pkey, EVP_PKEY_sign_init) else { return nil }
+      context = ready
+      var length = 80
+      var der = [UInt8](repeating: 0, count: length)
+      guard EVP_PKEY_sign(ready.pointer, &der, &length, digest, digest.count) == 1 else { return nil }
+      return Array(der[..<length])
+    }
+    guard let der, let signature = Self.raw(der) else { throw .library() }
+    return signature
+  }
+
+  private static func context(_ pkey: OpaquePointer, _ start: (OpaquePointer?) -> Int32) -> Context? {
+    guard let context = EVP_PKEY_CTX_new(pkey, nil) else { return nil }
+    guard start(context) == 1 else {
+      EVP_PKEY_CTX_free(context)
+      return nil
+    }
+    return Context(pointer: context)
+  }
+
+  /// SEQUENCE of two INTEGERs (RFC 3279 section 2.2.3) of r and s.
+  static func der(_ signature: ArraySlice<UInt8>) -> [UInt8] {
+    let middle = signature.startIndex + 32
+    let r = signature[..<middle].drop { $0 == 0 }
+    let s = signature[middle...].drop { $0 == 0 }
+    var der: [UInt8] = [0x30, 0]
+    der.reserveCapacity(72)
+    for number in [r, s] {
+      // A leading bit, or no byte at all, needs a zero byte: INTEGER is signed.
+      let pad = (number.first ?? 0x80) >= 0x80
+      der += [0x02, UInt8(number.count + (pad ? 1 : 0))]
+      if pad { der.append(0) }
+      der += number
+    }
+    der[1] = UInt8(der.count - 2)
+    return der
+  }
+
+  static func raw(_ der: [UInt8]) -> [UInt8]? {
+    let parsed: OpaquePointer? = der.withUnsafeBufferPointer { buffer in
+      var start = buffer.baseAddress
+      return d2i_ECDSA_SIG(nil, &start, buffer.count)
+    }
+    guard let parsed else { return nil }
+    defer { ECDSA_SIG_free(parsed) }
+    var raw = [UInt8](repeating: 0, count: 64)
+    let filled = raw.withUnsafeMutableBufferPointer { raw in
+      BN_bn2binpad(ECDSA_SIG_get0_r(parsed), raw.baseAddress, 32) == 32
+        && BN_bn2binpad(ECDSA_SIG_get0_s(parsed), raw.baseAddress! + 32, 32) == 32
+    }
+    return filled ? raw : nil
+  }
+}
+
+extension KeyError {
+  /// With OpenSSL's own words for the oldest error of this thread, which is then forgotten.
+  static func library() -> KeyError {
+    var text = [CChar](repeating: 0, count: 256)
+    ERR_error_string_n(ERR_get_error(), &text, text.count)
+    ERR_clear_error()
+    let letters = text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+    return KeyError(.library, String(decoding: letters, as: UTF8.self))
+  }
+}
+
+/// OpenSSL's in-memory files.
+enum Memory {
+  static func reading<Value>(_ bytes: [UInt8], _ read: (OpaquePointer) -> Value?) -> Value? {
+    bytes.withUnsafeBufferPointer { buffer in
+      guard let bio = BIO_new_mem_buf(buffer.baseAddress, Int32(clamping: buffer.count)) else { return nil }
+      defer { BIO_free(bio) }
+      return read(bio)
+    }
+  }
+
+  static func writing(_ write: (OpaquePointer) -> Int32) -> [UInt8]? {
+    guard let bio = BIO_new(BIO_s_mem()) else { return nil }
+    defer { BIO_free(bio) }
+    guard write(bio) == 1 else { return nil }
+    let size = BIO_ctrl_pending(bio)
+    return [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+      count = max(0, Int(BIO_read(bio, buffer.baseAddress, Int32(clamping: size))))
+    }
+  }
+}

@@ -1,0 +1,88 @@
+public import Posture
+
+/// The root keys that are believed: the pinned one, and those that it, or one after it, named as its successors.
+public struct TrustAnchors: Sendable {
+  struct Anchor: Sendable {
+    let key: PublicKey
+    /// Seconds since the epoch; nil: until a successor is named.
+    var until: Int64?
+  }
+
+  private var anchors: [String: Anchor] = [:]
+  /// Rotations that were accepted, oldest first.
+  public private(set) var rotations: [String] = []
+  /// Issuers seen before, by the text of their credential: thousands of credentials bring the same one along.
+  private var issuers: [[UInt8]: Credential] = [:]
+  private static let rememberedIssuers = 64
+
+  public init(root: JWK) throws(KeyError) {
+    let key = try PublicKey(root)
+    anchors[key.kid] = Anchor(key: key)
+  }
+
+  /// The keys (kid) that are good at `moment`.
+  public func keys(at moment: Moment) -> [String] { anchors.keys.filter { isGood($0, at: moment) }.sorted() }
+
+  /// Whether the root `kid` is known and has not been succeeded for good.
+  public func isGood(_ kid: String, at moment: Moment) -> Bool {
+    guard let anchor = anchors[kid] else { return false }
+    return anchor.until.map { !moment.isPast($0) } ?? true
+  }
+
+  func key(_ kid: String) -> PublicKey? { anchors[kid]?.key }
+
+  /// Takes over a successor of a root that is known here. One that is known already changes nothing.
+  public mutating func accept(rotation text: String, at moment: Moment) throws(TokenError) {
+    if rotations.contains(text) { return }
+    let next = try credential(Array(text.utf8))
+    guard next.grant.role == .root else { throw TokenError(.role, "not a rotation of the root") }
+    try next.grant.check(at: moment)
+    guard isGood(next.signer, at: moment) else { throw TokenError(.expired, "root") }
+    anchors[next.signer]?.until = next.claims.previousUntil
+    if anchors[next.kid] == nil { anchors[next.kid] = Anchor(key: next.key) }
+    rotations.append(text)
+  }
+
+  /// A credential with its chain of signatures. Whether it is good now is asked of the credential.
+  public mutating func credential(_ bytes: [UInt8]) throws(TokenError) -> Credential {
+    let token = try TokenDecoder.decode(bytes, kinds: [.credential])
+    let claims = try Self.claims(token)
+    guard let issuerText = claims.issuerCredential else { return try rootSigned(token) }
+    let issuer = try self.issuer(issuerText)
+    guard issuer.grant.subject == claims.issuer else { throw TokenError(.issuer) }
+    return try Self.credential(
+      try token.verified(by: issuer.key),
+      issuer: Credential.Issuer(grant: issuer.grant, kid: issuer.kid, signer: issuer.signer))
+  }
+
+  /// The issuer whose credential another token brings along.
+  mutating func issuer(_ text: String) throws(TokenError) -> Credential {
+    let bytes = Array(text.utf8)
+    if let known = issuers[bytes] { return known }
+    let token = try TokenDecoder.decode(bytes, kinds: [.credential])
+    guard try Self.claims(token).issuerCredential == nil else { throw TokenError(.depth) }
+    let issuer = try rootSigned(token)
+    guard issuer.grant.role == .issuer else { throw TokenError(.role, "not an issuer") }
+    if issuers.count >= Self.rememberedIssuers { issuers = [:] }
+    issuers[bytes] = issuer
+    return issuer
+  }
+
+  private func rootSigned(_ token: UnverifiedToken) throws(TokenError) -> Credential {
+    guard let root = anchors[token.kid] else { throw TokenError(.unknownKey, "root \(token.kid)") }
+    return try Self.credential(try token.verified(by: root.key), issuer: nil)
+  }
+
+  private static func claims(_ token: UnverifiedToken) throws(TokenError) -> CredentialClaims {
+    let json = try token.unverifiedClaims()
+    do throws(ClaimError) { return try CredentialClaims(claims: json) } catch { throw TokenError(error) }
+  }
+
+  private static func credential(_ token: Token, issuer: Credential.Issuer?) throws(TokenError) -> Credential {
+    let claims: CredentialClaims
+    do throws(ClaimError) { claims = try CredentialClaims(claims: token.claims) } catch { throw TokenError(error) }
+    let key: PublicKey
+    do throws(KeyError) { key = try PublicKey(claims.grant.key) } catch { throw TokenError(.key, error.description) }
+    return Credential(claims: claims, key: key, signer: token.kid, token: token, issuer: issuer)
+  }
+}
