@@ -22,26 +22,31 @@ func tests(_ name: String, _ needs: [Target.Dependency], resources: [Resource] =
 }
 
 /// A C library of the operating system, with the package that brings it.
-func system(_ name: String, pkgConfig: String, apt: String) -> Target {
+func system(_ name: String, pkgConfig: String, apt: String, brew: String) -> Target {
+  .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([apt]), .brew([brew])])
+}
+
+func linuxOnly(_ name: String, pkgConfig: String, apt: String) -> Target {
   .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([apt])])
 }
 
 let package = Package(
   name: "posture",
   products: [
+    .library(name: "PostureCheck", targets: ["Posture", "PostureCheck"]),
     .executable(name: "posture-agent", targets: ["posture-agent"]),
     .executable(name: "posturectl", targets: ["posturectl"]),
     .executable(name: "posture-bench", targets: ["posture-bench"]),
   ],
   targets: [
     // C libraries, one target each.
-    system("CMosquitto", pkgConfig: "libmosquitto", apt: "libmosquitto-dev"),
-    system("COpenSSL", pkgConfig: "openssl", apt: "libssl-dev"),
-    system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
-    system("CDBus", pkgConfig: "dbus-1", apt: "libdbus-1-dev"),
-    system("CKeyutils", pkgConfig: "libkeyutils", apt: "libkeyutils-dev"),
-    system("CCrypt", pkgConfig: "libcrypt", apt: "libcrypt-dev"),
-    system("CMicrohttpd", pkgConfig: "libmicrohttpd", apt: "libmicrohttpd-dev"),
+    system("CMosquitto", pkgConfig: "libmosquitto", apt: "libmosquitto-dev", brew: "mosquitto"),
+    system("COpenSSL", pkgConfig: "openssl", apt: "libssl-dev", brew: "openssl@3"),
+    system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev", brew: "sqlite"),
+    system("CDBus", pkgConfig: "dbus-1", apt: "libdbus-1-dev", brew: "dbus"),
+    linuxOnly("CKeyutils", pkgConfig: "libkeyutils", apt: "libkeyutils-dev"),
+    linuxOnly("CCrypt", pkgConfig: "libcrypt", apt: "libcrypt-dev"),
+    system("CMicrohttpd", pkgConfig: "libmicrohttpd", apt: "libmicrohttpd-dev", brew: "libmicrohttpd"),
     .target(name: "CLinux"),
 
     // The pure model, and the ground the rest stands on.
@@ -51,6 +56,7 @@ let package = Package(
 
     // On the device.
     ours("PostureProbes", ["Posture", "PosturePlatform", "CLinux", "CDBus", "CKeyutils", "CCrypt", "COpenSSL"]),
+    ours("PostureCheck", ["Posture", "PosturePlatform", "PostureProbes"]),
     ours("PostureTokens", ["Posture", "PosturePlatform", "COpenSSL"]),
     ours("PostureAttester", ["Posture", "PosturePlatform", "PostureProbes", "PostureTokens", "CLinux", "CSQLite"]),
     ours("PostureMQTT", ["Posture", "PosturePlatform", "CLinux", "CMosquitto", "COpenSSL"]),
@@ -82,6 +88,7 @@ let package = Package(
     tests("PostureTests", ["Posture"]),
     tests("PosturePlatformTests", ["PosturePlatform"]),
     tests("PostureProbesTests", ["Posture", "PosturePlatform", "PostureProbes"]),
+    tests("PostureCheckTests", ["Posture", "PosturePlatform", "PostureCheck"]),
     tests("PostureTokensTests", ["Posture", "PosturePlatform", "PostureTokens"]),
     tests("PostureAttesterTests", ["Posture", "PosturePlatform", "PostureProbes", "PostureTokens", "PostureAttester"]),
     tests("PostureMQTTTests", ["Posture", "PosturePlatform", "PostureMQTT"]),
@@ -91,3 +98,19 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+#if os(macOS)
+  // On Apple's systems the package is the library: the model, Apple's own two probes, and the front.
+  let apple = ["Posture", "PostureProbes", "PostureCheck", "CMosquitto", "COpenSSL"]
+  package.platforms = [.macOS(.v13)]
+  package.products.removeAll { $0.name != "PostureCheck" }
+  package.targets.removeAll { !apple.contains($0.name) }
+  for target in package.targets where target.name != "PostureCheck" { target.dependencies.removeAll() }
+  for target in package.targets where target.name == "PostureProbes" {
+    target.sources = ["Apple"]
+    target.dependencies = ["Posture"]
+  }
+  for target in package.targets where target.name == "PostureCheck" {
+    target.dependencies = ["Posture", "PostureProbes"]
+  }
+#endif
