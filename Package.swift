@@ -84,7 +84,8 @@ let package = Package(
       ]),
 
     .target(
-      name: "TestKit", dependencies: ["Posture", "PosturePlatform", "PostureTokens"], path: "Tests/TestKit", swiftSettings: settings),
+      name: "TestKit", dependencies: ["Posture", "PosturePlatform", "PostureTokens"], path: "Tests/TestKit",
+      swiftSettings: settings),
     tests("PostureTests", ["Posture"]),
     tests("PosturePlatformTests", ["PosturePlatform"]),
     tests("PostureProbesTests", ["Posture", "PosturePlatform", "PostureProbes"]),

@@ -1,4 +1,5 @@
-// swift-format-ignore-file: the names are Apple's.
+// The names are those of the framework.
+// swift-format-ignore-file
 // The declarations of Apple's Security framework that SystemKeychain uses, in the form Swift sees them on macOS.
 // Core Foundation types are bridged there; here they are the Swift types that they bridge to.
 public typealias OSStatus = Int32
