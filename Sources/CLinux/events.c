@@ -6,7 +6,6 @@
 #include <sys/inotify.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/timex.h>
 #include <unistd.h>
 
 int clinux_signals(void) {
@@ -31,9 +30,4 @@ int64_t clinux_peer_uid(int fd) {
   struct ucred peer;
   socklen_t size = sizeof peer;
   return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 ? -1 : (int64_t)peer.uid;
-}
-
-bool clinux_clock_synchronized(void) {
-  struct timex state = {.modes = 0};
-  return adjtimex(&state) != -1 && !(state.status & STA_UNSYNC);
 }

@@ -1,16 +1,15 @@
-import CLinux
 import Glibc
 
 /// Readings of the system's clocks.
 public enum Clock {
   /// Seconds since the epoch.
   public static var wall: Int64 { Int64(reading(CLOCK_REALTIME).tv_sec) }
-  /// Whether somebody who knows the time (NTP, PTP, a GPS receiver) sets and keeps the system's clock.
-  public static var isSynchronized: Bool { clinux_clock_synchronized() }
   /// Milliseconds since some start that no change of the date moves, suspended time included.
   public static var boottimeMilliseconds: Int64 { nanoseconds(CLOCK_BOOTTIME) / 1_000_000 }
   /// Nanoseconds since some start that no change of the date moves.
   public static var monotonicNanoseconds: Int64 { nanoseconds(CLOCK_MONOTONIC) }
+  /// The same in milliseconds.
+  public static var monotonicMilliseconds: Int64 { monotonicNanoseconds / 1_000_000 }
   /// CPU time of this process in nanoseconds.
   public static var processNanoseconds: Int64 { nanoseconds(CLOCK_PROCESS_CPUTIME_ID) }
 

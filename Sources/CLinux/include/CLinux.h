@@ -5,4 +5,6 @@
 #include "files.h"
 #include "process.h"
 #include "events.h"
+#include "epoll.h"
+#include "thread.h"
 #endif

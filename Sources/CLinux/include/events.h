@@ -1,6 +1,5 @@
 #ifndef CLINUX_EVENTS_H
 #define CLINUX_EVENTS_H
-#include <stdbool.h>
 #include <stdint.h>
 
 /// Blocks SIGTERM, SIGINT and SIGHUP for the calling thread (and those it starts) and returns a signalfd for them.
@@ -13,6 +12,4 @@ int clinux_eventfd(void);
 int clinux_inotify(void);
 /// Uid of the process at the other end of a Unix socket (SO_PEERCRED), or -1.
 int64_t clinux_peer_uid(int fd);
-/// Whether the kernel holds its clock to be set and kept by somebody (adjtimex(2) without STA_UNSYNC).
-bool clinux_clock_synchronized(void);
 #endif

@@ -1,0 +1,364 @@
+import CMosquitto
+import Glibc
+
+/// One connection of libmosquitto, from CONNECT to its end; the only file that knows the library.
+///
+/// A new one is made for every attempt: the library keeps unacknowledged messages over a reconnect and sends them again,
+/// which is the session's business, not its. It is used by one thread; the callbacks run inside ``read()`` and
+/// ``write()`` and only collect.
+final class Mosquitto {
+  enum Happening {
+    case connack(Session.Connack, keepalive: Int?)
+    case suback(identifier: Int32, codes: [UInt8])
+    case puback(identifier: Int32, ReasonCode)
+    case message(Message)
+    /// A message that is not for us to take.
+    case dropped
+    case lost(Loss)
+  }
+
+  struct Refusal: Error {
+    let text: String
+  }
+
+  private let handle: OpaquePointer
+  private let sink: Sink
+  private let version: ProtocolVersion
+  private var isEstablished = false
+  private var isOver = false
+
+  /// Bytes that one inbound packet may bring: a payload of 64 KiB with topic and properties, and TLS's own.
+  static let packetCap = 160 << 10
+  private static let receiveMaximum: Int32 = 64
+
+  private static let start: Void = {
+    mosquitto_lib_init()
+    // A write to a connection that the peer has reset is an error here, not the end of the process.
+    signal(SIGPIPE, SIG_IGN)
+  }()
+
+  /// `clientID` nil: the broker chooses one.
+  init(clientID: String?, version: ProtocolVersion) throws(Refusal) {
+    _ = Self.start
+    let sink = Sink(version: version)
+    let context = Unmanaged.passUnretained(sink).toOpaque()
+    guard let handle = mosquitto_new(clientID, true, context) else { throw Refusal(text: Self.text(errno: errno)) }
+    self.handle = handle
+    self.sink = sink
+    self.version = version
+    mosquitto_int_option(handle, MOSQ_OPT_PROTOCOL_VERSION, version == .v5 ? MQTT_PROTOCOL_V5 : MQTT_PROTOCOL_V311)
+    mosquitto_int_option(handle, MOSQ_OPT_RECEIVE_MAXIMUM, Self.receiveMaximum)
+    mosquitto_int_option(handle, MOSQ_OPT_TCP_NODELAY, 1)
+    setCallbacks()
+  }
+
+  deinit { mosquitto_destroy(handle) }
+
+  // MARK: Connecting
+
+  func use(_ context: TLSContext) throws(Refusal) {
+    try check(mosquitto_int_option(handle, MOSQ_OPT_SSL_CTX_WITH_DEFAULTS, 0))
+    try check(mosquitto_void_option(handle, MOSQ_OPT_SSL_CTX, UnsafeMutableRawPointer(context.raw)))
+  }
+
+  func setCredentials(_ user: String, _ password: String) throws(Refusal) {
+    try check(mosquitto_username_pw_set(handle, user, password))
+  }
+
+  func setWill(_ will: Publication) throws(Refusal) {
+    var properties = try Properties(will, version).release()
+    let result = will.payload.withUnsafeBytes {
+      mosquitto_will_set_v5(
+        handle, will.topic, Int32($0.count), $0.baseAddress, will.qos, will.retain, properties)
+    }
+    // The library takes the properties only if it takes the will.
+    if result != 0 { mosquitto_property_free_all(&properties) }
+    try check(result)
+  }
+
+  /// Begins to connect, without waiting. `address`: numeric, or with port 0 the path of a Unix socket.
+  func connect(_ address: String, _ port: UInt16, keepalive: Int) throws(Refusal) {
+    if version == .v5 { try setPacketCap() }
+    let result = mosquitto_connect_async(handle, address, Int32(port), Int32(keepalive))
+    guard result == 0 else { throw Refusal(text: sink.trouble ?? Self.text(result)) }
+    if let ssl { sink.budget.watch(ssl) }
+  }
+
+  /// Asks the broker not to send larger packets. The library takes the properties of CONNECT only in its blocking call:
+  /// one to a socket that cannot be there returns at once and keeps them for the next.
+  private func setPacketCap() throws(Refusal) {
+    var properties = Properties()
+    try properties.add(MQTT_PROP_MAXIMUM_PACKET_SIZE, UInt32(Self.packetCap))
+    _ = mosquitto_connect_bind_v5(handle, "/dev/null/none", 0, 60, nil, properties.list)
+    sink.reset()
+  }
+
+  private var ssl: OpaquePointer? { mosquitto_ssl_get(handle).map { OpaquePointer($0) } }
+
+  // MARK: The driver's side
+
+  /// -1 where there is none.
+  var descriptor: Int32 { mosquitto_socket(handle) }
+
+  var wantsWrite: Bool {
+    // While TLS shakes hands the library always wants to write, which would spin.
+    if let ssl, !InboundBudget.isEstablished(ssl) { return InboundBudget.wantsWrite(ssl) }
+    return !isEstablished || mosquitto_want_write(handle)
+  }
+
+  /// The socket can be read, or written, or has failed.
+  func proceed(readable: Bool, writable: Bool, failed: Bool) -> [Happening] {
+    let isShaking = ssl.map { !InboundBudget.isEstablished($0) } ?? false
+    var result: Int32 = 0
+    // During the handshake only the reading call goes on with it.
+    if readable || failed || isShaking { result = mosquitto_loop_read(handle, 1) }
+    if result == 0, !sink.isLost, writable || isShaking || mosquitto_want_write(handle) {
+      result = mosquitto_loop_write(handle, 1)
+    }
+    if !isEstablished { isEstablished = ssl.map(InboundBudget.isEstablished) ?? (result == 0 && !failed) }
+    // A failed socket stays readable, and the library does not always call that an error.
+    if failed, result == 0, !isEstablished { result = Int32(MOSQ_ERR_CONN_LOST.rawValue) }
+    return collect(result)
+  }
+
+  /// Sends a ping if one is due, and notices that the last one was not answered.
+  func keepAlive() -> [Happening] { collect(mosquitto_loop_misc(handle)) }
+
+  private func collect(_ result: Int32) -> [Happening] {
+    var happenings = sink.take()
+    guard !isOver else { return [] }
+    let isLost = result != 0 || sink.isLost || sink.budget.isExceeded || sink.sawNonsense || descriptor < 0
+    if isLost {
+      isOver = true
+      happenings.append(.lost(loss(result)))
+    }
+    return happenings
+  }
+
+  private func loss(_ result: Int32) -> Loss {
+    if sink.budget.isExceeded { return Loss(.nonsense, "a packet of more than \(Self.packetCap) bytes") }
+    if sink.sawNonsense { return Loss(.nonsense, "a message of QoS 2") }
+    if let reason = sink.disconnection { return Loss(.disconnected(reason)) }
+    let code = result != 0 ? result : sink.lostWith ?? 0
+    let text = sink.trouble ?? (code == 0 ? "" : Self.text(code))
+    guard isEstablished else { return Loss(.transport, text) }
+    switch mosq_err_t(rawValue: code) {
+    case MOSQ_ERR_KEEPALIVE: return Loss(.silent, "a ping was not answered")
+    case MOSQ_ERR_PROTOCOL, MOSQ_ERR_MALFORMED_PACKET, MOSQ_ERR_MALFORMED_UTF8, MOSQ_ERR_DUPLICATE_PROPERTY,
+      MOSQ_ERR_TOPIC_ALIAS_INVALID, MOSQ_ERR_NOMEM:
+      return Loss(.nonsense, text)
+    default: return Loss(.closed, code == MOSQ_ERR_CONN_LOST.rawValue || code == 0 ? "" : text)
+    }
+  }
+
+  // MARK: Packets
+
+  /// The packet identifier.
+  func subscribe(_ subscription: Subscription) throws(Refusal) -> Int32 {
+    var identifier: Int32 = 0
+    let options = subscription.wantsRetained ? MQTT_SUB_OPT_SEND_RETAIN_ALWAYS : MQTT_SUB_OPT_SEND_RETAIN_NEVER
+    try check(
+      mosquitto_subscribe_v5(
+        handle, &identifier, subscription.filter, 1, version == .v5 ? Int32(options.rawValue) : 0, nil))
+    return identifier
+  }
+
+  /// The packet identifier.
+  func publish(_ publication: Publication) throws(Refusal) -> Int32 {
+    let properties = try Properties(publication, version)
+    var identifier: Int32 = 0
+    let result = publication.payload.withUnsafeBytes {
+      mosquitto_publish_v5(
+        handle, &identifier, publication.topic, Int32($0.count), $0.baseAddress, publication.qos, publication.retain,
+        properties.list)
+    }
+    try check(result)
+    return identifier
+  }
+
+  /// Sends DISCONNECT with reason 0, so that the broker drops the will.
+  func leave() { mosquitto_disconnect_v5(handle, 0, nil) }
+
+  // MARK: Errors
+
+  private func check(_ result: Int32) throws(Refusal) {
+    guard result != 0 else { return }
+    throw Refusal(text: Self.text(result))
+  }
+
+  private static func text(_ result: Int32) -> String {
+    result == MOSQ_ERR_ERRNO.rawValue ? text(errno: errno) : String(cString: mosquitto_strerror(result))
+  }
+
+  private static func text(errno: Int32) -> String { String(cString: strerror(errno)) }
+
+  // MARK: Callbacks
+
+  private func setCallbacks() {
+    mosquitto_log_callback_set(handle) { _, context, level, text in Sink.of(context)?.heard(level, text) }
+    mosquitto_connect_v5_callback_set(handle) { _, context, reason, flags, properties in
+      Sink.of(context)?.connack(UInt8(clamping: reason), flags, properties)
+    }
+    mosquitto_disconnect_v5_callback_set(handle) { _, context, result, _ in Sink.of(context)?.disconnected(result) }
+    mosquitto_publish_v5_callback_set(handle) { _, context, identifier, reason, _ in
+      Sink.of(context)?.add(.puback(identifier: identifier, ReasonCode(UInt8(clamping: reason))))
+    }
+    mosquitto_subscribe_v5_callback_set(handle) { _, context, identifier, count, codes, _ in
+      let codes = UnsafeBufferPointer(start: codes, count: Int(count)).map { UInt8(clamping: $0) }
+      Sink.of(context)?.add(.suback(identifier: identifier, codes: codes))
+    }
+    mosquitto_message_v5_callback_set(handle) { _, context, message, properties in
+      if let message { Sink.of(context)?.received(message.pointee, properties) }
+    }
+  }
+}
+
+/// What the callbacks of one connection have told.
+private final class Sink {
+  let budget = InboundBudget(cap: Mosquitto.packetCap)
+  private let version: ProtocolVersion
+  private var happenings: [Mosquitto.Happening] = []
+  private(set) var isLost = false
+  private(set) var disconnection: ReasonCode?
+  private(set) var lostWith: Int32?
+  private(set) var trouble: String?
+  private(set) var sawNonsense = false
+
+  init(version: ProtocolVersion) { self.version = version }
+
+  static func of(_ context: UnsafeMutableRawPointer?) -> Sink? {
+    context.map { Unmanaged<Sink>.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  func add(_ happening: Mosquitto.Happening) { happenings.append(happening) }
+
+  func take() -> [Mosquitto.Happening] {
+    defer { happenings.removeAll(keepingCapacity: true) }
+    return happenings
+  }
+
+  func reset() {
+    happenings = []
+    isLost = false
+    lostWith = nil
+    trouble = nil
+  }
+
+  /// The library logs one line for every packet that it has read whole.
+  func heard(_ level: Int32, _ text: UnsafePointer<CChar>?) {
+    guard let text else { return }
+    let line = String(cString: text)
+    if level == MOSQ_LOG_ERR { trouble = trouble ?? Self.reason(line) }
+    guard line.contains(" received ") else { return }
+    budget.refill()
+    // Nothing above QoS 1 was asked for; the library would keep such messages without bound.
+    if line.contains(" received PUBLISH ("), line.contains(", q2,") { sawNonsense = true }
+  }
+
+  /// "certificate verify failed" of "OpenSSL Error[0]: error:0A000086:SSL routines::certificate verify failed".
+  private static func reason(_ line: String) -> String {
+    guard line.hasPrefix("OpenSSL Error"), let colon = line.lastIndex(of: ":") else { return line }
+    return "TLS: \(line[line.index(after: colon)...])"
+  }
+
+  func connack(_ reason: UInt8, _ flags: Int32, _ properties: OpaquePointer?) {
+    let receiveMaximum = Properties.int16(MQTT_PROP_RECEIVE_MAXIMUM, of: properties)
+    let connack = Session.Connack(
+      ReasonCode(reason), version, sessionPresent: flags & 1 != 0, receiveMaximum: receiveMaximum)
+    add(.connack(connack, keepalive: Properties.int16(MQTT_PROP_SERVER_KEEP_ALIVE, of: properties)))
+  }
+
+  /// Above 127 it is the reason of the broker's DISCONNECT, below an error of the library.
+  func disconnected(_ result: Int32) {
+    isLost = true
+    if result >= 128 { disconnection = ReasonCode(UInt8(clamping: result)) } else { lostWith = result }
+  }
+
+  func received(_ message: mosquitto_message, _ properties: OpaquePointer?) {
+    guard let name = message.topic, strnlen(name, Message.topicCap + 1) <= Message.topicCap,
+      let topic = String(validatingCString: name), Message.isDeliverable(topic)
+    else { return add(.dropped) }
+    let payload = message.payload.map {
+      Array(UnsafeRawBufferPointer(start: $0, count: Int(message.payloadlen)))
+    }
+    add(
+      .message(
+        Message(
+          topic: topic, payload: payload ?? [], qos: message.qos, retained: message.retain,
+          responseTopic: Properties.string(MQTT_PROP_RESPONSE_TOPIC, of: properties),
+          correlation: Properties.binary(MQTT_PROP_CORRELATION_DATA, of: properties))))
+  }
+}
+
+/// A property list of MQTT 5.
+private struct Properties: ~Copyable {
+  private(set) var list: OpaquePointer?
+
+  init() {}
+
+  /// None on a 3.1.1 connection.
+  init(_ publication: Publication, _ version: ProtocolVersion) throws(Mosquitto.Refusal) {
+    guard version == .v5 else { return }
+    if publication.contentType != nil { try add(MQTT_PROP_PAYLOAD_FORMAT_INDICATOR, UInt8(1)) }
+    if let expiry = publication.expiry { try add(MQTT_PROP_MESSAGE_EXPIRY_INTERVAL, expiry) }
+    if let type = publication.contentType { try add(MQTT_PROP_CONTENT_TYPE, type) }
+    if let topic = publication.responseTopic { try add(MQTT_PROP_RESPONSE_TOPIC, topic) }
+    if let data = publication.correlation { try add(MQTT_PROP_CORRELATION_DATA, data) }
+  }
+
+  deinit {
+    var list = list
+    mosquitto_property_free_all(&list)
+  }
+
+  /// Gives the list away.
+  consuming func release() -> OpaquePointer? {
+    let list = list
+    self.list = nil
+    return list
+  }
+
+  private static func check(_ result: Int32) throws(Mosquitto.Refusal) {
+    guard result != 0 else { return }
+    throw Mosquitto.Refusal(text: String(cString: mosquitto_strerror(result)))
+  }
+
+  mutating func add(_ name: mqtt5_property, _ value: UInt8) throws(Mosquitto.Refusal) {
+    try Self.check(mosquitto_property_add_byte(&list, Int32(name.rawValue), value))
+  }
+
+  mutating func add(_ name: mqtt5_property, _ value: UInt32) throws(Mosquitto.Refusal) {
+    try Self.check(mosquitto_property_add_int32(&list, Int32(name.rawValue), value))
+  }
+
+  mutating func add(_ name: mqtt5_property, _ value: String) throws(Mosquitto.Refusal) {
+    try Self.check(mosquitto_property_add_string(&list, Int32(name.rawValue), value))
+  }
+
+  mutating func add(_ name: mqtt5_property, _ value: [UInt8]) throws(Mosquitto.Refusal) {
+    guard let count = UInt16(exactly: value.count) else { throw Mosquitto.Refusal(text: "correlation data too long") }
+    try Self.check(mosquitto_property_add_binary(&list, Int32(name.rawValue), value, count))
+  }
+
+  static func int16(_ name: mqtt5_property, of list: OpaquePointer?) -> Int? {
+    var value: UInt16 = 0
+    return mosquitto_property_read_int16(list, Int32(name.rawValue), &value, false) == nil ? nil : Int(value)
+  }
+
+  static func string(_ name: mqtt5_property, of list: OpaquePointer?) -> String? {
+    var value: UnsafeMutablePointer<CChar>?
+    guard mosquitto_property_read_string(list, Int32(name.rawValue), &value, false) != nil, let value else {
+      return nil
+    }
+    defer { free(value) }
+    return String(validatingCString: value)
+  }
+
+  static func binary(_ name: mqtt5_property, of list: OpaquePointer?) -> [UInt8]? {
+    var value: UnsafeMutableRawPointer?
+    var count: UInt16 = 0
+    guard mosquitto_property_read_binary(list, Int32(name.rawValue), &value, &count, false) != nil else { return nil }
+    defer { free(value) }
+    return value.map { Array(UnsafeRawBufferPointer(start: $0, count: Int(count))) } ?? []
+  }
+}
