@@ -6,7 +6,8 @@ enum Agent {
   static let usage = """
     posture-agent: would a person at this device have to prove who they are, and are its secrets locked behind that proof?
 
-    usage: posture-agent check [--root DIR] [--policy NAME|FILE] [--json | --token] [--service NAME]... [--user NAME]...
+    usage: posture-agent check [--root DIR] [--policy NAME|FILE] [--json | --junit]
+                               [--service NAME]... [--user NAME]...
            posture-agent --version | --help
 
     exit status: 0 verdict pass, 1 fail, 2 unknown, 64 wrong usage, 70 the agent itself failed
@@ -15,19 +16,18 @@ enum Agent {
   /// Runs the verb and gives the exit status.
   static func run(_ words: [String]) throws(UsageError) -> Int32 {
     var arguments = Arguments(words)
+    if arguments.flag("--help", "-h") {
+      Terminal.out(usage)
+      return 0
+    }
     switch arguments.verb() {
     case "check": return try CheckCommand(&arguments).run()
     case let other?: throw UsageError("unknown command \(other)")
     case nil: break
     }
-    if arguments.flag("--version") {
-      Terminal.out("posture-agent \(Release.version)")
-    } else if arguments.flag("--help", "-h") {
-      Terminal.out(usage)
-    } else {
-      throw UsageError("a command is missing")
-    }
+    guard arguments.flag("--version") else { throw UsageError("a command is missing") }
     try arguments.end()
+    Terminal.out("posture-agent \(Release.version)")
     return 0
   }
 }

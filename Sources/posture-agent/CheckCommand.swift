@@ -5,14 +5,24 @@ import PostureTerminal
 
 /// `posture-agent check`: one examination, printed.
 struct CheckCommand {
+  private enum Format: String, CaseIterable {
+    case table
+    case json = "--json"
+    case junit = "--junit"
+  }
+
   private var root = "/"
   private var policy = Policy.entry
-  private var isJSON: Bool
+  private var format = Format.table
   private var services: [String]
   private var users: [String]
 
   init(_ arguments: inout Arguments) throws(UsageError) {
-    isJSON = arguments.flag("--json")
+    let formats = Format.allCases.filter { arguments.flag($0.rawValue) }
+    guard formats.count <= 1 else {
+      throw UsageError("\(formats.map(\.rawValue).joined(separator: " and ")) exclude each other")
+    }
+    format = formats.first ?? .table
     root = try arguments.option("--root") ?? "/"
     services = try arguments.options("--service")
     users = try arguments.options("--user")
@@ -40,7 +50,11 @@ struct CheckCommand {
     var facts = AuthPolicyProbe(services: services, users: users).run(on: system)
     facts.add(KeyringProbe().run(on: system))
     let evidence = Judge.evidence(of: facts, under: policy)
-    if isJSON { Terminal.out(evidence.json.text) } else { EvidenceView(evidence, policy).show() }
+    switch format {
+    case .table: EvidenceView(evidence, policy).show()
+    case .json: Terminal.out(evidence.json.text)
+    case .junit: Terminal.out(evidence.junit(policy))
+    }
     return ExitStatus.of(evidence.verdict)
   }
 }
