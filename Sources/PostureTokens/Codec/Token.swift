@@ -42,4 +42,20 @@ public struct UnverifiedToken: Sendable {
     guard claims.members != nil else { throw TokenError(.payload, "not an object") }
     return claims
   }
+
+  /// The claims of a kind that names its own signer, read before they are believed.
+  func unverifiedClaims<Claims>(_ read: (JSON) throws(ClaimError) -> Claims) throws(TokenError) -> Claims {
+    try Token.read(unverifiedClaims(), read)
+  }
+}
+
+extension Token {
+  /// The claims as those of its kind.
+  public func claims<Claims>(_ read: (JSON) throws(ClaimError) -> Claims) throws(TokenError) -> Claims {
+    try Self.read(claims, read)
+  }
+
+  static func read<Claims>(_ json: JSON, _ read: (JSON) throws(ClaimError) -> Claims) throws(TokenError) -> Claims {
+    do throws(ClaimError) { return try read(json) } catch { throw TokenError(error) }
+  }
 }

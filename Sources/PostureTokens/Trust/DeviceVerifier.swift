@@ -38,8 +38,7 @@ public struct DeviceVerifier: Sendable {
     let unverified = try TokenDecoder.decode(bytes, kinds: topic.kinds)
     let controller = try trust.authority(unverified.kid, .controller, at: moment)
     let token = try unverified.verified(by: controller.key)
-    let claims: RecheckClaims
-    do throws(ClaimError) { claims = try RecheckClaims(claims: token.claims) } catch { throw TokenError(error) }
+    let claims = try token.claims(RecheckClaims.init(claims:))
     guard claims.issuer == controller.grant.subject else { throw TokenError(.issuer, claims.issuer.urn) }
     guard claims.audience.recheckTopic == topic else { throw TokenError(.subject, claims.audience.urn) }
     guard claims.audience.includes(device, groups: groups), covers(claims.audience, controller.grant) else {
@@ -94,9 +93,7 @@ public struct DeviceVerifier: Sendable {
       token = try unverified.verified(by: authority.key)
       signer = authority.grant
     }
-    do throws(ClaimError) { return (token, try PolicyClaims(claims: token.claims), signer) } catch {
-      throw TokenError(error)
-    }
+    return (token, try token.claims(PolicyClaims.init(claims:)), signer)
   }
 }
 

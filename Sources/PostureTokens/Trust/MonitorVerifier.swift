@@ -103,27 +103,25 @@ public struct MonitorVerifier: Sendable {
   }
 
   private static func content(of token: Token) throws(TokenError) -> (Message.Content, Party) {
-    do throws(ClaimError) {
-      switch token.kind {
-      case .report:
-        let claims = try ReportClaims(claims: token.claims)
-        return (.report(claims), claims.issuer)
-      case .event:
-        let claims = try EventClaims(claims: token.claims)
-        return (.event(claims), claims.issuer)
-      case .presence:
-        let claims = try PresenceClaims(claims: token.claims)
-        return (.presence(claims), claims.issuer)
-      case .progress:
-        let claims = try ProgressClaims(claims: token.claims)
-        return (.progress(claims), claims.issuer)
-      case .refusal:
-        let claims = try RefusalClaims(claims: token.claims)
-        return (.refusal(claims), claims.issuer)
-      case .command, .policy, .credential, .trust, .revoked, .request: break
-      }
-    } catch { throw TokenError(error) }
-    throw TokenError(.typeNotHere, token.kind.rawValue)
+    switch token.kind {
+    case .report:
+      let claims = try token.claims(ReportClaims.init(claims:))
+      return (.report(claims), claims.issuer)
+    case .event:
+      let claims = try token.claims(EventClaims.init(claims:))
+      return (.event(claims), claims.issuer)
+    case .presence:
+      let claims = try token.claims(PresenceClaims.init(claims:))
+      return (.presence(claims), claims.issuer)
+    case .progress:
+      let claims = try token.claims(ProgressClaims.init(claims:))
+      return (.progress(claims), claims.issuer)
+    case .refusal:
+      let claims = try token.claims(RefusalClaims.init(claims:))
+      return (.refusal(claims), claims.issuer)
+    case .command, .policy, .credential, .trust, .revoked, .request:
+      throw TokenError(.typeNotHere, token.kind.rawValue)
+    }
   }
 
   private mutating func keys(
@@ -145,9 +143,7 @@ public struct MonitorVerifier: Sendable {
 
   private mutating func revokedPart(_ bytes: [UInt8], _ number: Int) throws(TokenError) -> Outcome {
     let unverified = try TokenDecoder.decode(bytes, kinds: [.revoked])
-    let json = try unverified.unverifiedClaims()
-    let claims: RevokedClaims
-    do throws(ClaimError) { claims = try RevokedClaims(claims: json) } catch { throw TokenError(error) }
+    let claims = try unverified.unverifiedClaims(RevokedClaims.init(claims:))
     guard claims.issuer.site == site, claims.part == number else { throw TokenError(.subject) }
     let issuer = try trust.anchors.issuer(claims.issuerCredential)
     guard issuer.grant.subject == claims.issuer else { throw TokenError(.issuer) }

@@ -46,7 +46,7 @@ public struct TrustAnchors: Sendable {
   /// A credential with its chain of signatures. Whether it is good now is asked of the credential.
   public mutating func credential(_ bytes: [UInt8]) throws(TokenError) -> Credential {
     let token = try TokenDecoder.decode(bytes, kinds: [.credential])
-    let claims = try Self.claims(token)
+    let claims = try token.unverifiedClaims(CredentialClaims.init(claims:))
     guard let issuerText = claims.issuerCredential else { return try rootSigned(token) }
     let issuer = try self.issuer(issuerText)
     guard issuer.grant.subject == claims.issuer else { throw TokenError(.issuer) }
@@ -60,7 +60,9 @@ public struct TrustAnchors: Sendable {
     let bytes = Array(text.utf8)
     if let known = issuers[bytes] { return known }
     let token = try TokenDecoder.decode(bytes, kinds: [.credential])
-    guard try Self.claims(token).issuerCredential == nil else { throw TokenError(.depth) }
+    guard try token.unverifiedClaims(CredentialClaims.init(claims:)).issuerCredential == nil else {
+      throw TokenError(.depth)
+    }
     let issuer = try rootSigned(token)
     guard issuer.grant.role == .issuer else { throw TokenError(.role, "not an issuer") }
     if issuers.count >= Self.rememberedIssuers { issuers = [:] }
@@ -73,14 +75,8 @@ public struct TrustAnchors: Sendable {
     return try Self.credential(try token.verified(by: root.key), issuer: nil)
   }
 
-  private static func claims(_ token: UnverifiedToken) throws(TokenError) -> CredentialClaims {
-    let json = try token.unverifiedClaims()
-    do throws(ClaimError) { return try CredentialClaims(claims: json) } catch { throw TokenError(error) }
-  }
-
   private static func credential(_ token: Token, issuer: Credential.Issuer?) throws(TokenError) -> Credential {
-    let claims: CredentialClaims
-    do throws(ClaimError) { claims = try CredentialClaims(claims: token.claims) } catch { throw TokenError(error) }
+    let claims = try token.claims(CredentialClaims.init(claims:))
     let key: PublicKey
     do throws(KeyError) { key = try PublicKey(claims.grant.key) } catch { throw TokenError(.key, error.description) }
     return Credential(claims: claims, key: key, signer: token.kid, token: token, issuer: issuer)

@@ -56,9 +56,7 @@ public struct TrustStore: Sendable {
     _ bytes: [UInt8], site: Name, _ anchors: inout TrustAnchors, at moment: Moment
   ) throws(TokenError) -> (Token, TrustClaims) {
     let unverified = try TokenDecoder.decode(bytes, kinds: [.trust])
-    let json = try unverified.unverifiedClaims()
-    let claims: TrustClaims
-    do throws(ClaimError) { claims = try TrustClaims(claims: json) } catch { throw TokenError(error) }
+    let claims = try unverified.unverifiedClaims(TrustClaims.init(claims:))
     guard claims.issuer.site == site else { throw TokenError(.subject, claims.issuer.urn) }
     for rotation in claims.rootRotations { try anchors.accept(rotation: rotation, at: moment) }
     let issuer = try anchors.issuer(claims.issuerCredential)
