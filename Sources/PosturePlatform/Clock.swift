@@ -4,6 +4,8 @@ import Glibc
 public enum Clock {
   /// Seconds since the epoch.
   public static var wall: Int64 { Int64(reading(CLOCK_REALTIME).tv_sec) }
+  /// The same in microseconds.
+  public static var wallMicroseconds: Int64 { nanoseconds(CLOCK_REALTIME) / 1_000 }
   /// Milliseconds since some start that no change of the date moves, suspended time included.
   public static var boottimeMilliseconds: Int64 { nanoseconds(CLOCK_BOOTTIME) / 1_000_000 }
   /// Nanoseconds since some start that no change of the date moves.

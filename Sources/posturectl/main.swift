@@ -1,1 +1,4 @@
-internal import Posture
+import Glibc
+import PostureTerminal
+
+exit(Posturectl.run(Array(CommandLine.arguments.dropFirst())))

@@ -1,4 +1,5 @@
 import Posture
+import PostureTokens
 import Testing
 
 @testable import PostureFleet
@@ -43,9 +44,9 @@ private func device(_ observations: [Observation], at now: Int64 = start + 10) -
 }
 
 private func conditions(
-  _ observations: [Observation], at now: Int64 = start + 10, trustExpired: Bool = false
+  _ observations: [Observation], at now: Int64 = start + 10, key: MonitorVerifier.Standing = .good
 ) -> [Condition] {
-  DeviceStatus(device(observations), at: now, trustExpired: trustExpired).conditions
+  DeviceStatus(device(observations), at: now, key: key).conditions
 }
 
 private func permutations<Element>(_ items: [Element]) -> [[Element]] {
@@ -60,7 +61,7 @@ private func permutations<Element>(_ items: [Element]) -> [[Element]] {
 @Suite struct FleetStateTests {
   @Test func `a verified fresh report is its verdict`() {
     for verdict in Verdict.allCases {
-      let status = DeviceStatus(device([enrolled, live(report(1, verdict))]), at: start + 10, trustExpired: false)
+      let status = DeviceStatus(device([enrolled, live(report(1, verdict))]), at: start + 10, key: .good)
       #expect(status.standing == .verdict(verdict))
       #expect(status.age == 10)
     }
@@ -69,31 +70,35 @@ private func permutations<Element>(_ items: [Element]) -> [[Element]] {
   @Test func `every condition stands before a pass`() {
     let good = live(report(1))
     let untrusted = report(1, expires: nil)
-    let cases: [(Condition, [Observation], Int64, Bool)] = [
-      (.revoked, [enrolled, good, .revoked(kid: "k1")], start + 10, false),
-      (.equivocation, [enrolled, good, live(report(1, digest: "other"))], start + 10, false),
-      (.cloned, [enrolled, live(report(1, machine: "a")), live(report(2, machine: "b"))], start + 10, false),
+    let cases: [(Condition, [Observation], Int64, MonitorVerifier.Standing)] = [
+      (.revoked, [enrolled, good], start + 10, .revoked),
+      (.equivocation, [enrolled, good, live(report(1, digest: "other"))], start + 10, .good),
+      (.cloned, [enrolled, live(report(1, machine: "a")), live(report(2, machine: "b"))], start + 10, .good),
       (
         .cloned,
         [enrolled, good, presence(3, online: true, connection: "x"), presence(3, online: true, connection: "y")],
-        start + 10, false
+        start + 10, .good
       ),
-      (.unverifiable, [enrolled, good, .rejected(code: "signature", onReport: true)], start + 10, false),
-      (.unverifiable, [.enrolled(kid: "k1", issued: 1, expires: start + 5, groups: []), good], start + 10, false),
-      (.awaitingKey, [enrolled, good, .waiting(true)], start + 10, false),
-      (.chainBroken, [enrolled, good, event(2), event(3, prev: "wrong")], start + 10, false),
+      (.unverifiable, [enrolled, good, .rejected(code: "signature", onReport: true)], start + 10, .good),
+      (.unverifiable, [enrolled, good], start + 10, .expired),
+      (.unverifiable, [enrolled, good], start + 10, .notYetValid),
+      (.awaitingKey, [enrolled, good], start + 10, .awaitingKey),
+      (.trustStale, [enrolled, good], start + 10, .trustMissing),
+      (.trustStale, [enrolled, good], start + 10, .revocationUnknown),
+      (.awaitingKey, [enrolled, good, .waiting(true)], start + 10, .good),
+      (.chainBroken, [enrolled, good, event(2), event(3, prev: "wrong")], start + 10, .good),
       (
         .chainBroken, [enrolled, event(1), live(report(1, head: ChainHead(chain: "A", eseq: 3, digest: "e3")))],
         start + 71,
-        false
+        .good
       ),
-      (.trustStale, [enrolled, good], start + 10, true),
-      (.stale, [enrolled, good], start + 3_900, false),
-      (.silent, [enrolled], start + 10, false),
-      (.ageUnproven, [enrolled, kept(untrusted)], start + 10, false),
+      (.trustStale, [enrolled, good], start + 10, .trustStale),
+      (.stale, [enrolled, good], start + 3_900, .good),
+      (.silent, [enrolled], start + 10, .good),
+      (.ageUnproven, [enrolled, kept(untrusted)], start + 10, .good),
     ]
-    for (condition, observations, now, trustExpired) in cases {
-      let status = DeviceStatus(device(observations), at: now, trustExpired: trustExpired)
+    for (condition, observations, now, key) in cases {
+      let status = DeviceStatus(device(observations), at: now, key: key)
       #expect(status.conditions.first == condition, "\(condition)")
       #expect(status.standing == .condition(condition))
     }
@@ -149,13 +154,13 @@ private func permutations<Element>(_ items: [Element]) -> [[Element]] {
         live(report(2, head: ChainHead(chain: "B", eseq: 2, digest: "f2"))),
         event(1, digest: "f1", chain: "B"), event(2, prev: "f1", digest: "f2", chain: "B"), enrolled,
       ],
-      [live(report(1, machine: "a")), live(report(2, machine: "b")), .revoked(kid: "k1"), enrolled],
+      [live(report(1, machine: "a")), live(report(2, machine: "b")), enrolled],
     ]
     for set in sets {
       var seen = Set<[String]>()
       for order in permutations(set) {
         let state = device(order)
-        let status = DeviceStatus(state, at: start + 100, trustExpired: false)
+        let status = DeviceStatus(state, at: start + 100, key: .good)
         seen.insert(
           status.conditions.map(\.rawValue) + [
             "\(String(describing: state.report?.seq))", "\(String(describing: state.isOnline))",
@@ -202,27 +207,5 @@ private func permutations<Element>(_ items: [Element]) -> [[Element]] {
     }
     #expect(!chain.isForked)
     #expect(chain.missing(fromStart: true).isEmpty)
-  }
-
-  @Test func `invented names are bounded`() {
-    var fleet = Fleet()
-    for number in 0..<5_000 {
-      fleet.observe(.rejected(code: "x", onReport: true), of: Name("x\(number)")!, at: start)
-    }
-    fleet.observe(enrolled, of: name, at: start)
-    #expect(fleet.devices.count == Fleet.strangerCap + 1)
-    #expect(fleet.unkept == 4_000)
-  }
-
-  @Test func `counts list every standing`() {
-    var fleet = Fleet()
-    fleet.trustExpires = start + 1_000
-    fleet.observe(enrolled, of: name, at: start)
-    fleet.observe(live(report(1, .fail)), of: name, at: start)
-    let counts = fleet.counts(at: start + 1)
-    #expect(counts.count == 3 + Condition.allCases.count)
-    #expect(counts.first { $0.standing == .verdict(.fail) }?.count == 1)
-    fleet.trustExpires = nil
-    #expect(fleet.counts(at: start).first { $0.standing == .condition(.trustStale) }?.count == 1)
   }
 }

@@ -52,7 +52,7 @@ public struct BrokerConfiguration: Sendable {
     max_queued_messages 400000
     max_queued_bytes 536870912
     max_inflight_messages 100
-    message_size_limit 65536
+    max_packet_size 70000
     set_tcp_nodelay true
 
     # Devices: the client id is the name in the certificate, so that nobody takes over another's connection.

@@ -8,7 +8,6 @@ public struct DeviceState: Sendable {
   public struct Key: Sendable {
     public var issued: Int64
     public var expires: Int64
-    public var isRevoked = false
     var reports = SequenceWindow()
     var presence = PresenceRecord()
     /// Machines that reported under this key.
@@ -63,7 +62,6 @@ public struct DeviceState: Sendable {
     case .rejected(let code, let onReport):
       rejections += 1
       if onReport { badReport = Rejection(code: code, at: now) }
-    case .revoked(let kid): withKey(kid) { $0.isRevoked = true }
     case .acknowledged: acknowledge()
     }
   }
@@ -181,12 +179,19 @@ public struct DeviceState: Sendable {
 
   /// The key of the newest report, else the newest one known.
   public var kid: String? { report?.kid ?? keys.max { ($0.value.issued, $0.key) < ($1.value.issued, $1.key) }?.key }
-  public var key: Key? { kid.flatMap { keys[$0] } }
+
+  /// When the credential of the newest key ends.
+  public var expires: Int64? { kid.flatMap { keys[$0]?.expires } }
 
   /// nil: no presence is known.
   public var isOnline: Bool? {
-    let known = keys.values.filter { $0.presence.isKnown && !$0.isRevoked }
+    let known = keys.values.filter { $0.presence.isKnown }
     return known.isEmpty ? nil : known.contains { $0.presence.isOnline }
+  }
+
+  /// The id of its connection; nil where it is not known to be connected.
+  public var challenge: String? {
+    keys.values.filter { $0.presence.isOnline }.max { $0.presence.number < $1.presence.number }?.presence.connection
   }
 
   public var presenceSince: Int64? { keys.values.filter { $0.presence.isKnown }.map(\.presence.since).max() }

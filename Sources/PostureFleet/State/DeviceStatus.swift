@@ -1,4 +1,5 @@
 public import Posture
+public import PostureTokens
 
 /// How long things may take before they are called late. Seconds.
 public struct Limits: Hashable, Sendable {
@@ -43,19 +44,22 @@ public struct DeviceStatus: Hashable, Sendable {
     return .verdict(verdict ?? .unknown)
   }
 
-  public init(_ device: DeviceState, at now: Int64, trustExpired: Bool, limits: Limits = Limits()) {
+  /// `key`: what the key of the last report is worth now.
+  public init(
+    _ device: DeviceState, at now: Int64, key: MonitorVerifier.Standing, limits: Limits = Limits()
+  ) {
     verdict = device.report?.verdict
     age = device.report.map { max(0, now - ($0.expires == nil ? device.received : $0.issued)) }
     conditions = Condition.allCases.filter { condition in
       switch condition {
-      case .revoked: device.key?.isRevoked ?? false
+      case .revoked: key == .revoked
       case .equivocation: device.isEquivocal
       case .cloned: device.isCloned
-      case .unverifiable: device.badReport != nil || (device.key?.expires ?? .max) <= now
-      case .awaitingKey: device.isWaiting
+      case .unverifiable: device.badReport != nil || key == .expired || key == .notYetValid
+      case .awaitingKey: device.isWaiting || key == .awaitingKey
       case .chainBroken:
         device.isForked || device.missingSince.map { now - $0 >= limits.eventGrace } ?? false
-      case .trustStale: trustExpired
+      case .trustStale: key == .trustMissing || key == .trustStale || key == .revocationUnknown
       case .silent: Self.isSilent(device, at: now, limits)
       case .stale: Self.isStale(device, at: now, limits)
       case .ageUnproven: device.report != nil && device.report?.expires == nil && !device.isAged

@@ -124,7 +124,6 @@ public enum Observation: Hashable, Sendable {
   case waiting(Bool)
   /// A message on the report topic (`onReport`) or another was refused.
   case rejected(code: String, onReport: Bool)
-  case revoked(kid: String)
   /// An operator has looked into the broken chain or the contradiction.
   case acknowledged
 }

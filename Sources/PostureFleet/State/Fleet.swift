@@ -1,25 +1,109 @@
 public import Posture
+public import PostureTokens
 
-/// Every device of a site, and how far the trust in what they say goes.
+/// Every device of a site (or of a share of it), built from the broker's messages alone, in whatever order they come.
 public struct Fleet: Sendable {
   /// Names that only messages which do not verify speak of: a lying broker can invent as many as it likes.
   public static let strangerCap = 1_000
 
+  public private(set) var verifier: MonitorVerifier
   public private(set) var devices: [Name: DeviceState] = [:]
+  /// The newest report of each device as it was signed.
+  private var reports: [Name: [UInt8]] = [:]
+  private var waiting: [Name: Set<String>] = [:]
   public private(set) var strangers = 0
-  /// Messages about more unknown names than are kept.
-  public private(set) var unkept = 0
-  /// Seconds since the epoch; nil: no trust document is known.
-  public var trustExpires: Int64?
+  public private(set) var counters = Counters()
   public var limits = Limits()
 
-  public init() {}
+  public struct Counters: Hashable, Sendable {
+    public var messages = 0
+    public var verified = 0
+    /// By ``TokenError/Code``.
+    public var rejected: [String: Int] = [:]
+    /// Messages about more unknown names than are kept.
+    public var unkept = 0
+    /// The last reason why a trust document or a list of revoked keys was refused.
+    public var trustRefused: String?
+  }
 
-  public mutating func observe(_ observation: Observation, of name: Name, at now: Int64) {
+  public init(trust: TrustStore) { verifier = MonitorVerifier(trust: trust) }
+
+  // MARK: What comes in
+
+  /// Takes one message of the broker; gives the verified ones, which are more than one where some waited for this one.
+  public mutating func receive(
+    _ bytes: [UInt8], on topic: String, isRetained: Bool, at now: Int64
+  ) -> [MonitorVerifier.Message] {
+    counters.messages += 1
+    // An empty retained message is how a topic is cleared.
+    if bytes.isEmpty { return [] }
+    return verifier.receive(bytes, on: topic, at: Moment(now)).compactMap { take($0, isRetained: isRetained, at: now) }
+  }
+
+  private mutating func take(
+    _ outcome: MonitorVerifier.Outcome, isRetained: Bool, at now: Int64
+  ) -> MonitorVerifier.Message? {
+    switch outcome {
+    case .message(let message):
+      counters.verified += 1
+      take(message, isRetained: isRetained, at: now)
+      return message
+    case .awaitingKey(let topic, let kid):
+      guard let device = topic.device else { return nil }
+      observe(.waiting(true), of: device, at: now)
+      if devices[device] != nil { waiting[device, default: []].insert(kid) }
+    case .credential(let credential): take(credential, at: now)
+    case .trust, .revoked: break
+    case .rejected(let topic, let error): reject(topic, error, at: now)
+    }
+    return nil
+  }
+
+  private mutating func take(_ message: MonitorVerifier.Message, isRetained: Bool, at now: Int64) {
+    switch message.content {
+    case .report(let claims):
+      let facts = ReportFacts(
+        claims, kid: message.kid, keyIssued: verifier.credential(message.kid)?.claims.issuedAt ?? 0,
+        digest: message.token.digest)
+      observe(.report(facts, isRetained: isRetained, isProven: false), of: message.device, at: now)
+      if devices[message.device]?.report == facts { reports[message.device] = message.token.bytes }
+    case .event(let claims):
+      observe(
+        .event(EventFacts(claims, kid: message.kid, digest: message.token.digest)), of: message.device, at: now)
+    case .presence(let claims):
+      observe(.presence(PresenceFacts(claims, kid: message.kid)), of: message.device, at: now)
+    case .progress, .refusal: break
+    }
+  }
+
+  private mutating func take(_ credential: Credential, at now: Int64) {
+    guard let name = credential.grant.subject?.name else { return }
+    observe(
+      .enrolled(
+        kid: credential.kid, issued: credential.claims.issuedAt, expires: credential.grant.expires,
+        groups: credential.grant.groups.map(\.description)), of: name, at: now)
+    waiting[name]?.remove(credential.kid)
+    guard waiting[name]?.isEmpty == true else { return }
+    waiting[name] = nil
+    observe(.waiting(false), of: name, at: now)
+  }
+
+  private mutating func reject(_ topic: String, _ error: TokenError, at now: Int64) {
+    counters.rejected[error.code.rawValue, default: 0] += 1
+    guard let place = Topic(topic), place.site == verifier.site else { return }
+    guard let device = place.device else {
+      counters.trustRefused = "\(topic): \(error)"
+      return
+    }
+    let isReport = if case .report = place.place { true } else { false }
+    observe(.rejected(code: error.code.rawValue, onReport: isReport), of: device, at: now)
+  }
+
+  mutating func observe(_ observation: Observation, of name: Name, at now: Int64) {
     if devices[name] == nil {
       if observation.isFromStranger {
         guard strangers < Self.strangerCap else {
-          unkept += 1
+          counters.unkept += 1
           return
         }
         strangers += 1
@@ -29,15 +113,34 @@ public struct Fleet: Sendable {
     devices[name]?.observe(observation, at: now)
   }
 
+  /// An operator has looked into what contradicted itself.
+  public mutating func acknowledge(_ name: Name, at now: Int64) {
+    devices[name]?.observe(.acknowledged, at: now)
+  }
+
+  // MARK: What is asked
+
   public func status(of name: Name, at now: Int64) -> DeviceStatus? {
     devices[name].map { status(of: $0, at: now) }
   }
 
   public func status(of device: DeviceState, at now: Int64) -> DeviceStatus {
-    DeviceStatus(device, at: now, trustExpired: isTrustExpired(at: now), limits: limits)
+    DeviceStatus(device, at: now, key: keyStanding(of: device, at: now), limits: limits)
   }
 
-  public func isTrustExpired(at now: Int64) -> Bool { trustExpires.map { now >= $0 } ?? true }
+  private func keyStanding(of device: DeviceState, at now: Int64) -> MonitorVerifier.Standing {
+    // A device that only messages without a credential speak of has no key to judge.
+    device.kid.map { verifier.standing(of: $0, at: Moment(now)) } ?? (device.isWaiting ? .awaitingKey : .good)
+  }
+
+  public func row(of name: Name, at now: Int64) -> DeviceRow? {
+    devices[name].map { DeviceRow($0, status(of: $0, at: now)) }
+  }
+
+  public func rows(at now: Int64) -> [DeviceRow] { devices.values.map { DeviceRow($0, status(of: $0, at: now)) } }
+
+  /// The newest report as it was signed.
+  public func report(of name: Name) -> [UInt8]? { reports[name] }
 
   /// How many devices stand where, at `now`; every standing is listed.
   public func counts(at now: Int64) -> [(standing: DeviceStatus.Standing, count: Int)] {

@@ -3,6 +3,8 @@ struct PresenceRecord: Sendable {
   private var connections = SequenceWindow()
   private(set) var number: Int64 = -1
   private(set) var isOnline = false
+  /// The id of the newest connection: what a command to a device without a clock has to repeat.
+  private(set) var connection: String?
   /// When the present state was learnt, in seconds of the observer's clock.
   private(set) var since: Int64 = 0
   /// One number was used by two connections.
@@ -16,6 +18,7 @@ struct PresenceRecord: Sendable {
     guard isLater else { return }
     if facts.isOnline != isOnline || number < 0 { since = now }
     number = facts.number
+    connection = facts.connection
     isOnline = facts.isOnline
   }
 

@@ -1,0 +1,76 @@
+public import Posture
+import PosturePlatform
+public import PostureTokens
+
+/// Takes devices in: a request comes as a file, a bundle goes back.
+public struct EnrolmentDesk {
+  public struct Options: Hashable, Sendable {
+    /// nil: what the device asked for.
+    public var name: Name?
+    public var groups: [Name] = []
+    /// Seconds that credential and certificate are good for.
+    public var life: Int64 = 365 * IssuerDesk.day
+    /// Gives a name to a second key: for a device that lost its first one.
+    public var replaces = false
+
+    public init() {}
+  }
+
+  private let home: Home
+  private let enrolment: Enrolment
+
+  public init(_ home: Home) throws {
+    self.home = home
+    let identity = try Identity(.issuer, in: home)
+    let authority = try CertificateAuthority(
+      key: try Identity.key(home.path(Home.File.authorityKey)),
+      certificate: try Certificate(pem: try Home.read(text: home.path(Home.File.authority))))
+    enrolment = Enrolment(
+      root: try home.root(),
+      issuer: Issuer(party: identity.party, key: identity.key, credential: identity.credential), authority: authority,
+      trust: try Home.read(text: home.path(Home.File.trust)))
+  }
+
+  /// A request as its file holds it, with its own signature checked.
+  public static func request(_ file: String) throws -> EnrolmentRequest {
+    let text = try Home.read(text: file)
+    return try EnrolmentRequest(Array(text.utf8.filter { $0 != 0x0A && $0 != 0x0D }))
+  }
+
+  /// Signs credential and certificate, and remembers the device.
+  public func enroll(
+    _ request: EnrolmentRequest, _ options: Options, at now: Int64
+  ) throws -> EnrolmentBundle {
+    let name = try self.name(for: request, options)
+    let settings = home.settings
+    let bundle = try enrolment.bundle(
+      for: request, name: name, role: request.claims.role, groups: options.groups,
+      broker: EnrolmentBundle.Broker(
+        host: settings.host, port: Int(settings.devicePort), serverName: settings.serverName), at: now,
+      until: now + options.life)
+    let record = DeviceRecord(
+      name: name, kid: request.kid, groups: options.groups, protection: request.claims.keyProtection, issued: now,
+      expires: now + options.life)
+    try record.save(in: home, credential: bundle.credential)
+    return bundle
+  }
+
+  private func name(for request: EnrolmentRequest, _ options: Options) throws(HomeError) -> Name {
+    guard request.claims.role == .device else {
+      throw HomeError(
+        .refused, "the request is for a \(request.claims.role.rawValue): only devices are enrolled this way")
+    }
+    guard let name = options.name ?? request.claims.name else {
+      throw HomeError(.refused, "the request names no device: give --name")
+    }
+    guard !BrokerConfiguration.reserved.contains(name.description) else {
+      throw HomeError(.refused, "\(name): the name of a role")
+    }
+    let others = try DeviceRecord.all(in: home).filter { $0.name == name && $0.kid != request.kid }
+    guard others.isEmpty || options.replaces else {
+      throw HomeError(
+        .refused, "\(name): enrolled already with another key (\(others[0].kid)); give --replace to add this one")
+    }
+    return name
+  }
+}

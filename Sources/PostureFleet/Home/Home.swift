@@ -1,0 +1,109 @@
+import Glibc
+public import Posture
+import PosturePlatform
+
+/// The folder of an operator: keys, credentials and settings of one site, as `posturectl init` makes it.
+///
+/// A machine that only rechecks needs `posture.json`, `root.jwk`, `tls/ca.pem` and `controller/`; the key of the root, in
+/// `root/`, is best kept elsewhere.
+public struct Home: Sendable {
+  public let folder: String
+  public let settings: Settings
+
+  public init(folder: String, settings: Settings) {
+    self.folder = folder
+    self.settings = settings
+  }
+
+  /// Reads the settings of an existing folder.
+  public static func open(_ folder: String) throws(HomeError) -> Home {
+    let folder = absolute(folder)
+    let file = Path.join(folder, Settings.file)
+    let json = try read(json: file)
+    do throws(ClaimError) { return Home(folder: folder, settings: try Settings(json: json)) } catch {
+      throw HomeError(.damaged, "\(file): \(error)")
+    }
+  }
+
+  /// mosquitto does not take relative paths.
+  static func absolute(_ path: String) -> String {
+    if path.hasPrefix("/") { return path }
+    guard let current = getcwd(nil, 0) else { return path }
+    defer { free(current) }
+    return Path.join(String(cString: current), path)
+  }
+
+  public var site: Name { settings.site }
+  public func path(_ name: String) -> String { Path.join(folder, name) }
+
+  public enum File {
+    public static let root = "root.jwk"
+    public static let rootKey = "root/root.key"
+    public static let authority = "tls/ca.pem"
+    public static let authorityKey = "tls/ca.key"
+    public static let trust = "trust/trust.jwt"
+    public static let trustState = "trust/state.json"
+    public static let devices = "devices"
+    public static let broker = "broker"
+    public static let history = "monitor/history.db"
+  }
+
+  /// The pinned root.
+  public func root() throws(HomeError) -> JWK {
+    let file = path(File.root)
+    let json = try Self.read(json: file)
+    do throws(ClaimError) { return try JWK(claims: json, in: "root") } catch {
+      throw HomeError(.damaged, "\(file): \(error)")
+    }
+  }
+
+  // MARK: Files
+
+  public static func read(_ file: String, cap: Int = 1 << 20) throws(HomeError) -> [UInt8] {
+    do throws(SystemError) { return try AtomicFile.read(file, cap: cap) } catch {
+      throw HomeError(error.isMissing ? .missing : .system, error.description)
+    }
+  }
+
+  public static func read(text file: String) throws(HomeError) -> String {
+    guard let text = String(validating: try read(file), as: UTF8.self) else {
+      throw HomeError(.damaged, "\(file): not UTF-8")
+    }
+    return text.last == "\n" ? String(text.dropLast()) : text
+  }
+
+  public static func read(json file: String, cap: Int = 16 << 20) throws(HomeError) -> JSON {
+    let bytes = try read(file, cap: cap)
+    do throws(JSONError) { return try JSONParser.parse(bytes, limits: .init(bytes: cap, depth: 16)) } catch {
+      throw HomeError(.damaged, "\(file): \(error)")
+    }
+  }
+
+  /// Replaces the file as a whole, 0600.
+  public static func write(_ text: String, to file: String) throws(HomeError) {
+    do throws(SystemError) { try AtomicFile.write(Array(text.utf8), to: file) } catch {
+      throw HomeError(.system, error.description)
+    }
+  }
+
+  /// Makes a folder, 0700; one that is there is left as it is.
+  static func makeFolder(_ path: String) throws(HomeError) {
+    guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
+      throw HomeError(.system, SystemError.current("make folder", path).description)
+    }
+  }
+
+  /// Names in a folder, sorted; none where it is not there.
+  public static func names(in folder: String) -> [String] {
+    guard let stream = opendir(folder) else { return [] }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if name != ".", name != ".." { names.append(name) }
+    }
+    return names.sorted()
+  }
+}

@@ -1,0 +1,181 @@
+import Glibc
+public import Posture
+import PosturePlatform
+public import PostureMQTT
+public import PostureTokens
+
+/// The issuer at work in its folder: credentials, certificates, and the trust documents of the site.
+public struct IssuerDesk {
+  public static let day: Int64 = 86_400
+
+  public let home: Home
+  private let issuer: Issuer
+  public private(set) var state: TrustState
+
+  public init(_ home: Home) throws(HomeError) {
+    self.home = home
+    let identity = try Identity(.issuer, in: home)
+    issuer = Issuer(party: identity.party, key: identity.key, credential: identity.credential)
+    let file = home.path(Home.File.trustState)
+    let json = try Home.read(json: file)
+    do throws(ClaimError) { state = try TrustState(json: json) } catch {
+      throw HomeError(.damaged, "\(file): \(error)")
+    }
+  }
+
+  // MARK: Credentials
+
+  /// Signs what a key of this site may do.
+  public func credential(_ grant: Grant, protection: KeyProtection, at now: Int64) throws(HomeError) -> String {
+    do throws(KeyError) { return try issuer.credential(grant, protection: protection, at: now) } catch {
+      throw HomeError(.refused, error.description)
+    }
+  }
+
+  /// Puts a controller or policy signer on the list of the next document, in place of one with the same credential.
+  mutating func authorize(_ credential: String) {
+    if !state.authorized.contains(credential) { state.authorized.append(credential) }
+  }
+
+  // MARK: The trust document
+
+  /// Signs the next version and keeps it; ``publications()`` brings it to the broker.
+  public mutating func renew(at now: Int64, life: Int64? = nil) throws(HomeError) {
+    state.life = life ?? state.life
+    state.version += 1
+    state.revokedKeys.removeAll { $0.expires <= now }
+    let list = try signRevoked(at: now)
+    let grants = try grants(at: now)
+    let token: String
+    do throws(KeyError) {
+      token = try issuer.trust(
+        version: state.version, at: now, until: now + state.life, authorized: grants,
+        revokedAuthorities: state.revokedAuthorities, revokedList: list, rootRotations: state.rotations)
+    } catch { throw HomeError(.refused, error.description) }
+    try Home.write(token, to: home.path(Home.File.trust))
+    try save()
+  }
+
+  private func save() throws(HomeError) { try Home.write(state.json.text, to: home.path(Home.File.trustState)) }
+
+  /// Those of the authorized that are still within their dates.
+  public func grants(at now: Int64) throws(HomeError) -> [Grant] {
+    var anchors = try Self.anchors(home, state.rotations, at: now)
+    var grants: [Grant] = []
+    for text in state.authorized {
+      do throws(TokenError) {
+        let credential = try anchors.credential(Array(text.utf8))
+        if credential.grant.expires > now, !state.revokedAuthorities.contains(credential.kid) {
+          grants.append(credential.grant)
+        }
+      } catch { throw HomeError(.damaged, "\(home.path(Home.File.trustState)): \(error)") }
+    }
+    return grants
+  }
+
+  static func anchors(_ home: Home, _ rotations: [String], at now: Int64) throws(HomeError) -> TrustAnchors {
+    let root = try home.root()
+    var anchors: TrustAnchors
+    do throws(KeyError) { anchors = try TrustAnchors(root: root) } catch {
+      throw HomeError(.damaged, "\(home.path(Home.File.root)): \(error)")
+    }
+    for rotation in rotations {
+      do throws(TokenError) { try anchors.accept(rotation: rotation, at: Moment(now)) } catch {
+        throw HomeError(.damaged, "\(error)")
+      }
+    }
+    return anchors
+  }
+
+  private mutating func signRevoked(at now: Int64) throws(HomeError) -> TrustClaims.RevokedList? {
+    // Once there was a list, an empty one has to take its place.
+    guard !state.revokedKeys.isEmpty || state.revokedVersion > 0 else { return nil }
+    state.revokedVersion = state.version
+    let tokens: [String]
+    let list: TrustClaims.RevokedList
+    do throws(Issuer.RevocationError) {
+      (tokens, list) = try issuer.revoked(state.revokedKeys.map(\.kid), version: state.revokedVersion, at: now)
+    } catch { throw HomeError(.refused, "\(error)") }
+    for (part, token) in tokens.enumerated() { try keep(token, part) }
+    state.revokedParts = tokens.count
+    return list
+  }
+
+  private func keep(_ token: String, _ part: Int) throws(HomeError) {
+    try Home.write(token, to: home.path("trust/revoked-\(part).jwt"))
+  }
+
+  /// The last document as everybody else reads it.
+  public func store(at now: Int64) throws(HomeError) -> TrustStore {
+    let root = try home.root()
+    let text = try Home.read(text: home.path(Home.File.trust))
+    var store: TrustStore
+    do throws(KeyError) { store = try TrustStore(site: home.site, root: root) } catch {
+      throw HomeError(.damaged, "\(home.path(Home.File.root)): \(error)")
+    }
+    do throws(TokenError) { try store.accept(Array(text.utf8), at: Moment(now)) } catch {
+      throw HomeError(.damaged, "\(home.path(Home.File.trust)): \(error)")
+    }
+    return store
+  }
+
+  // MARK: Revoking
+
+  public enum Revocation: Hashable, Sendable {
+    case device(name: String, kid: String)
+    case authority(name: String, kid: String)
+  }
+
+  /// Takes back a device's key, or that of a controller, policy signer or issuer. `who` is a name or a kid.
+  public mutating func revoke(_ who: String, at now: Int64) throws(HomeError) -> [Revocation] {
+    let devices = try DeviceRecord.all(in: home).filter { $0.name.description == who || $0.kid == who }
+    let revocations = devices.isEmpty ? try revokeAuthority(who, at: now) : devices.map { revoke($0) }
+    guard !revocations.isEmpty else { throw HomeError(.missing, "\(who): no device or authority of this name or kid") }
+    try renew(at: now)
+    return revocations
+  }
+
+  private mutating func revoke(_ device: DeviceRecord) -> Revocation {
+    if !state.revokedKeys.contains(where: { $0.kid == device.kid }) {
+      state.revokedKeys.append(
+        TrustState.RevokedKey(kid: device.kid, expires: device.expires, name: device.name.description))
+    }
+    return .device(name: device.name.description, kid: device.kid)
+  }
+
+  private mutating func revokeAuthority(_ who: String, at now: Int64) throws(HomeError) -> [Revocation] {
+    var found: [Revocation] = []
+    for grant in try grants(at: now) {
+      let kid = PublicKey.thumbprint(of: grant.key)
+      let name = grant.subject?.name.description ?? "root"
+      guard name == who || kid == who else { continue }
+      state.revokedAuthorities.append(kid)
+      found.append(.authority(name: name, kid: kid))
+    }
+    // An issuer is not on the list: its kid is enough.
+    guard found.isEmpty, who.utf8.count == 43, Base64URL.decode(who) != nil else { return found }
+    guard who != issuer.key.publicKey.kid else {
+      throw HomeError(.refused, "this is the issuer's own key: another issuer has to revoke it")
+    }
+    state.revokedAuthorities.append(who)
+    return [.authority(name: "issuer", kid: who)]
+  }
+
+  // MARK: Publishing
+
+  /// What the broker has to keep: the parts of the list first, so that no document names one that is not there.
+  public func publications() throws(HomeError) -> [Publication] {
+    var result: [Publication] = []
+    for part in 0..<state.revokedParts {
+      let token = try Home.read(text: home.path("trust/revoked-\(part).jwt"))
+      result.append(publication(RevokedClaims.topic(home.site, part: part), .revoked, token))
+    }
+    result.append(
+      publication(Topic(home.site, .trust), .trust, try Home.read(text: home.path(Home.File.trust))))
+    return result
+  }
+
+  private func publication(_ topic: Topic, _ kind: TokenKind, _ token: String) -> Publication {
+    Publication(topic.text, text: token, retain: true, contentType: "application/\(kind.rawValue)")
+  }
+}

@@ -1,0 +1,55 @@
+public import Posture
+public import PostureTokens
+
+/// A token from a file or a log, verified as if it had come from the broker.
+public struct CapturedToken: Sendable {
+  public let kind: TokenKind
+  /// Who says that it said this; believed only once the token is verified.
+  public let issuer: Party
+  public let bytes: [UInt8]
+
+  /// Reads who it claims to be from.
+  public init(_ text: String) throws(TokenError) {
+    bytes = Array(text.utf8)
+    kind = try TokenDecoder.decode(bytes, kinds: TokenKind.allCases).kind
+    let parts = text.split(separator: ".")
+    guard let payload = Base64URL.decode(parts[1]), let claims = try? JSONParser.parse(payload),
+      let issuer = claims["iss"]?.string.flatMap(Party.init(urn:))
+    else { throw TokenError(.issuer) }
+    self.issuer = issuer
+  }
+
+  /// The tokens in a text: one a line, alone or as member `token` of a JSON object (what `export` writes).
+  public static func all(in text: String) -> [String] {
+    text.split(whereSeparator: \.isNewline).compactMap { line in
+      let line = String(line).trimmingSpaces
+      guard line.hasPrefix("{") else { return line.isEmpty ? nil : line }
+      return (try? JSONParser.parse(line))?["token"]?.string ?? line
+    }
+  }
+
+  /// The topic that such a token comes on.
+  public var topic: Topic? {
+    let device = issuer.name
+    let place: Topic.Place? =
+      switch kind {
+      case .report: .report(device)
+      case .event: .event(device)
+      case .presence: .presence(device)
+      case .progress, .refusal: .reply(device)
+      case .credential: .keys(device)
+      case .trust: .trust
+      case .revoked: .revoked
+      case .command, .policy, .request: nil
+      }
+    return place.map { Topic(issuer.site, $0) }
+  }
+}
+
+extension String {
+  fileprivate var trimmingSpaces: String {
+    let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" || $0 == "\r" }
+    let tail = drop(while: isSpace)
+    return String(tail.reversed().drop(while: isSpace).reversed())
+  }
+}

@@ -1,0 +1,79 @@
+import Posture
+import PosturePlatform
+import PostureMQTT
+import PostureTokens
+
+/// A monitor's view of a site that follows the broker: for one thread, which takes what comes and then looks.
+public struct FleetWatch {
+  private let home: Home
+  private let link: OperatorLink
+  public private(set) var fleet: Fleet
+  private var policies: PolicyBoard
+  /// What is wrong with the connection now.
+  public private(set) var trouble: String?
+  private var untold: String?
+
+  /// Connects as a monitor to everything.
+  public init(_ home: Home) throws {
+    self.home = home
+    fleet = Fleet(trust: try TrustMemory.load(home))
+    policies = PolicyBoard(root: try home.root())
+    let filters =
+      ["trust", "revoked", "revoked/+", "policy", "g/+/policy"] + Gathering.allDevices
+    link = try OperatorLink(home, as: .monitor, subscribe: filters.map { "\(Topic.prefix)/\(home.site)/\($0)" })
+    try link.waitOnline()
+  }
+
+  /// Takes in what the broker keeps.
+  public mutating func gather() {
+    let end = Clock.boottimeMilliseconds + 30_000
+    while Clock.boottimeMilliseconds < end, case .message(let message) = link.next(300) { take(message) }
+    TrustMemory.save(fleet.verifier, home)
+  }
+
+  /// Takes what comes within the time; more than that where messages are waiting.
+  public mutating func take(milliseconds: Int64) {
+    let end = Clock.boottimeMilliseconds + milliseconds
+    while true {
+      switch link.next(max(0, end - Clock.boottimeMilliseconds)) {
+      case .message(let message): take(message)
+      case .offline(let why):
+        if trouble != why { untold = why }
+        trouble = why
+      case .online: trouble = nil
+      case .nothing: return
+      }
+      if Clock.boottimeMilliseconds >= end { return }
+    }
+  }
+
+  private mutating func take(_ message: Message) {
+    let now = Clock.wall
+    if let topic = Topic(message.topic), topic.kinds == [.policy] {
+      _ = policies.receive(message.payload, on: topic, trust: fleet.verifier.trust, at: now)
+      return
+    }
+    _ = fleet.receive(message.payload, on: message.topic, isRetained: message.retained, at: now)
+  }
+
+  /// What went wrong since the last call.
+  public mutating func takeTrouble() -> String? {
+    defer { untold = nil }
+    return untold
+  }
+
+  public func rows(at now: Int64) -> [DeviceRow] {
+    fleet.rows(at: now).map { row in
+      var row = row
+      row.duePolicy = policies.due(row)
+      return row
+    }
+  }
+
+  /// `site-a: 3 devices; pass 2, stale 1`.
+  public func summary(at now: Int64) -> String {
+    let counts = fleet.counts(at: now).filter { $0.count > 0 }.map { "\($0.standing.text) \($0.count)" }
+    return "\(home.site): \(fleet.devices.count) devices"
+      + (counts.isEmpty ? "" : "; " + counts.joined(separator: ", "))
+  }
+}

@@ -1,0 +1,169 @@
+public import Posture
+import PosturePlatform
+import PostureMQTT
+import PostureTokens
+
+/// Asks devices for a report made now, and collects what they say.
+public final class Recheck {
+  public enum Target: Hashable, Sendable {
+    case devices([Name])
+    case group(Name)
+    case all
+  }
+
+  public struct Options: Sendable {
+    public var command = RecheckCommand.Options()
+    /// Milliseconds from sending until silence is an answer.
+    public var timeout: Int64 = 30_000
+    /// Milliseconds without a retained message after which all of them are thought to be here.
+    public var quiet: Int64 = 300
+    /// Milliseconds for the retained messages to come at all.
+    public var gathering: Int64 = 5_000
+
+    public init() {}
+  }
+
+  private let home: Home
+  private let identity: Identity
+  private let target: Target
+  private let options: Options
+  private let link: OperatorLink
+  public private(set) var fleet: Fleet
+  public private(set) var run = RecheckRun(commands: [], nonces: [])
+  /// The reports that answered, as they were signed.
+  public private(set) var tokens: [Name: String] = [:]
+  /// Milliseconds of the boot clock when the last command was taken by the broker.
+  private var sentAt: Int64 = 0
+
+  /// Connects, and gathers who there is.
+  public init(_ home: Home, as identity: Identity, _ target: Target, _ options: Options) throws {
+    self.home = home
+    self.identity = identity
+    self.target = target
+    self.options = options
+    fleet = Fleet(trust: try TrustMemory.load(home))
+    link = try OperatorLink(home, as: .controller, subscribe: Self.filters(target, home.site))
+    try link.waitOnline()
+    gather()
+  }
+
+  private static func filters(_ target: Target, _ site: Name) -> [String] {
+    let root = "\(Topic.prefix)/\(site)"
+    let names =
+      switch target {
+      case .devices(let devices): devices.map(\.description)
+      case .group, .all: ["+"]
+      }
+    return ["trust", "revoked", "revoked/+"].map { "\(root)/\($0)" }
+      + names.flatMap { name in ["keys", "presence", "reply"].map { "\(root)/d/\(name)/\($0)" } }
+  }
+
+  // MARK: Who there is
+
+  private func gather() {
+    let end = Clock.boottimeMilliseconds + options.gathering
+    var isFirst = true
+    while Clock.boottimeMilliseconds < end {
+      // The broker sends the first of what it kept right away; an empty site has nothing to wait for.
+      switch link.next(isFirst ? 1_000 : options.quiet) {
+      case .message(let message):
+        isFirst = false
+        take(message)
+        if hasEverything { break }
+        continue
+      case .online, .offline: continue
+      case .nothing: break
+      }
+      break
+    }
+    TrustMemory.save(fleet.verifier, home)
+  }
+
+  /// Single devices are known to be complete as soon as each has shown its key and its presence.
+  private var hasEverything: Bool {
+    guard case .devices(let names) = target, fleet.verifier.trust.current != nil else { return false }
+    return names.allSatisfy { name in
+      fleet.devices[name].map { $0.kid != nil && $0.isOnline != nil } ?? false
+    }
+  }
+
+  // MARK: Asking
+
+  /// Signs and sends. The commands are on their way when this returns.
+  public func send() throws {
+    let commands = try audiences.map { audience, challenge in
+      var command = options.command
+      command.challenge = challenge
+      return try RecheckCommand(audience, from: identity, at: Clock.wall, command)
+    }
+    run = RecheckRun(commands: Set(commands.map(\.claims.id)), nonces: Set(commands.map(\.claims.nonce)))
+    for device in asked { run.expect(device, isOffline: fleet.devices[device]?.isOnline == false) }
+    sentAt = Clock.boottimeMilliseconds
+    for command in commands { try link.publish(command.publication) }
+  }
+
+  private var audiences: [(Audience, String?)] {
+    switch target {
+    case .devices(let names):
+      names.map { (.device(Party(home.site, $0)), fleet.devices[$0]?.challenge) }
+    case .group(let group): [(.group(site: home.site, group), nil)]
+    case .all: [(.site(home.site), nil)]
+    }
+  }
+
+  private var asked: [Name] {
+    switch target {
+    case .devices(let names): names
+    case .group(let group): enrolled.filter { $0.value.groups.contains(group.description) }.map(\.key)
+    case .all: enrolled.map(\.key)
+    }
+  }
+
+  /// Those whose key would be believed now.
+  private var enrolled: [Name: DeviceState] {
+    let now = Moment(Clock.wall)
+    return fleet.devices.filter { $0.value.kid.map { fleet.verifier.standing(of: $0, at: now) } == .good }
+  }
+
+  /// Collects answers until all have come or the time is over. `progress` is called after each change.
+  public func collect(_ progress: (RecheckRun) -> Void = { _ in }) {
+    let end = sentAt + options.timeout
+    while !run.isComplete, Clock.boottimeMilliseconds < end {
+      guard case .message(let message) = link.next(min(200, end - Clock.boottimeMilliseconds)) else {
+        progress(run)
+        continue
+      }
+      take(message)
+      progress(run)
+    }
+    run.finish()
+    link.close()
+  }
+
+  private func take(_ message: Message) {
+    let before = fleet.counters.rejected
+    let verified = fleet.receive(message.payload, on: message.topic, isRetained: message.retained, at: Clock.wall)
+    for message in verified { take(message) }
+    guard verified.isEmpty, fleet.counters.rejected != before, let topic = Topic(message.topic),
+      case .reply(let device) = topic.place
+    else { return }
+    let code = fleet.counters.rejected.first { $0.value != before[$0.key] ?? 0 }?.key ?? "rejected"
+    run.rejected(code, from: device)
+  }
+
+  private func take(_ message: MonitorVerifier.Message) {
+    guard case .reply = message.topic.place else { return }
+    let took = Clock.boottimeMilliseconds - sentAt
+    switch message.content {
+    case .report(let claims):
+      let facts = ReportFacts(claims, kid: message.kid, keyIssued: 0, digest: message.token.digest)
+      let standing = fleet.verifier.standing(of: message.kid, at: Moment(Clock.wall))
+      guard standing == .good else { return run.rejected(standing.rawValue, from: message.device) }
+      run.report(facts, from: message.device, after: took)
+      if facts.nonces.contains(where: run.nonces.contains) { tokens[message.device] = message.token.text }
+    case .progress(let claims): run.progress(claims.state, of: claims.command, from: message.device)
+    case .refusal(let claims): run.refusal(claims.code, of: claims.command, from: message.device, after: took)
+    case .event, .presence: break
+    }
+  }
+}

@@ -1,0 +1,148 @@
+public import Posture
+
+/// One recheck from the asking to the last answer, as a pure machine: who was asked, who said what.
+public struct RecheckRun: Sendable {
+  /// What has become of one device.
+  public enum Outcome: Hashable, Sendable {
+    /// Asked; the last thing it said about its progress.
+    case waiting(ProgressState?)
+    case answered(ReportFacts)
+    case refused(RefusalCode)
+    /// What came on its reply topic for this command does not verify.
+    case unverifiable(code: String)
+    /// Nothing came in time.
+    case silent
+
+    public var isFinal: Bool { if case .waiting = self { false } else { true } }
+
+    /// One word for people and for JSON.
+    public var word: String {
+      switch self {
+      case .waiting(let state): state?.rawValue ?? "waiting"
+      case .answered: "answered"
+      case .refused: "refused"
+      case .unverifiable: "unverifiable"
+      case .silent: "silent"
+      }
+    }
+  }
+
+  public struct Target: Hashable, Sendable {
+    public var outcome: Outcome
+    /// Its presence says that it is not connected: it is not waited for.
+    public var isOffline: Bool
+    /// Milliseconds from sending to the outcome.
+    public var took: Int64?
+  }
+
+  public struct Counts: Hashable, Sendable {
+    public var asked = 0
+    public var answered = 0
+    public var refused = 0
+    public var unverifiable = 0
+    public var silent = 0
+    public var waiting = 0
+  }
+
+  /// `jti` of the commands sent.
+  public let commands: Set<String>
+  /// The nonces that prove a report new.
+  public let nonces: Set<String>
+  public private(set) var targets: [Name: Target] = [:]
+
+  public init(commands: Set<String>, nonces: Set<String>) {
+    self.commands = commands
+    self.nonces = nonces
+  }
+
+  /// A device that is asked. One that answers without having been expected is added by its answer.
+  public mutating func expect(_ device: Name, isOffline: Bool = false) {
+    targets[device] = targets[device] ?? Target(outcome: .waiting(nil), isOffline: isOffline)
+  }
+
+  /// A verified report on the device's reply topic. One without a nonce of ours answers somebody else.
+  public mutating func report(_ facts: ReportFacts, from device: Name, after milliseconds: Int64) {
+    guard facts.nonces.contains(where: nonces.contains) else { return }
+    settle(device, .answered(facts), milliseconds)
+  }
+
+  public mutating func progress(_ state: ProgressState, of command: String, from device: Name) {
+    guard commands.contains(command) else { return }
+    expect(device)
+    if targets[device]?.outcome.isFinal == false { targets[device]?.outcome = .waiting(state) }
+  }
+
+  public mutating func refusal(
+    _ code: RefusalCode, of command: String, from device: Name, after milliseconds: Int64
+  ) {
+    guard commands.contains(command) else { return }
+    settle(device, .refused(code), milliseconds)
+  }
+
+  /// A message on an expected device's reply topic that is not what the device signed. A good answer may still follow,
+  /// so that somebody who writes nonsense there cannot silence the device.
+  public mutating func rejected(_ code: String, from device: Name) {
+    guard let target = targets[device], !target.outcome.isFinal else { return }
+    bad[device] = code
+  }
+
+  private var bad: [Name: String] = [:]
+
+  private mutating func settle(_ device: Name, _ outcome: Outcome, _ milliseconds: Int64) {
+    let known = targets[device] ?? Target(outcome: .waiting(nil), isOffline: false)
+    guard !known.outcome.isFinal else { return }
+    targets[device] = Target(outcome: outcome, isOffline: false, took: milliseconds)
+  }
+
+  /// Nobody is left to wait for.
+  public var isComplete: Bool { targets.values.allSatisfy { $0.outcome.isFinal || $0.isOffline } }
+
+  /// The time is over: whoever has not answered is silent, or unverifiable where only nonsense came.
+  public mutating func finish() {
+    for (device, target) in targets where !target.outcome.isFinal {
+      targets[device]?.outcome = bad[device].map { .unverifiable(code: $0) } ?? .silent
+    }
+  }
+
+  public var counts: Counts {
+    targets.values.reduce(into: Counts()) { counts, target in
+      counts.asked += 1
+      switch target.outcome {
+      case .waiting: counts.waiting += 1
+      case .answered: counts.answered += 1
+      case .refused: counts.refused += 1
+      case .unverifiable: counts.unverifiable += 1
+      case .silent: counts.silent += 1
+      }
+    }
+  }
+
+  /// `answered 12 of 14, refused 1, silent 1`.
+  public var summary: String {
+    let counts = counts
+    let rest = [
+      ("refused", counts.refused), ("unverifiable", counts.unverifiable), ("silent", counts.silent),
+      ("waiting", counts.waiting),
+    ].filter { $0.1 > 0 }.map { "\($0.0) \($0.1)" }
+    return (["answered \(counts.answered) of \(counts.asked)"] + rest).joined(separator: ", ")
+  }
+
+  /// The first that applies: 4 nobody was asked or an answer is missing or does not verify, 3 a device refused,
+  /// 1 a verdict is fail, 2 one is unknown, 0 all pass.
+  public var exitStatus: Int32 {
+    let outcomes = targets.values.map(\.outcome)
+    if outcomes.isEmpty { return 4 }
+    var verdicts = Set<Verdict>()
+    var isRefused = false
+    for outcome in outcomes {
+      switch outcome {
+      case .waiting, .silent, .unverifiable: return 4
+      case .refused: isRefused = true
+      case .answered(let facts): verdicts.insert(facts.verdict)
+      }
+    }
+    if isRefused { return 3 }
+    if verdicts.contains(.fail) { return 1 }
+    return verdicts.contains(.unknown) ? 2 : 0
+  }
+}

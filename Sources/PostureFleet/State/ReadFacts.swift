@@ -1,0 +1,68 @@
+public import Posture
+import PostureTokens
+
+extension ReportFacts {
+  /// What the fleet keeps of a verified report.
+  public init(_ claims: ReportClaims, kid: String, keyIssued: Int64, digest: String) {
+    let evidence = EvidenceReading(claims.evidence)
+    self.init(
+      kid: kid, keyIssued: keyIssued, seq: claims.sequence, digest: digest, issued: claims.issuedAt,
+      expires: claims.expires, verdict: claims.verdict, policy: claims.policy.name, policyDigest: claims.policy.digest,
+      results: claims.measurements.map {
+        Result($0.check, $0.result, isRequired: evidence.required.contains($0.check.rawValue))
+      },
+      findings: evidence.worst(Self.keptFindings), machine: claims.machine,
+      head: ChainHead(chain: claims.chain.chain, eseq: claims.chain.number, digest: claims.chain.digest),
+      nonces: claims.nonces)
+  }
+
+  /// Findings kept in memory; the signed report has them all.
+  static let keptFindings = 6
+}
+
+/// The claim `evidence` as it is shown: what is not of the expected shape is passed over, for the agent may be newer.
+struct EvidenceReading {
+  private let json: JSON
+
+  init(_ json: JSON) { self.json = json }
+
+  var required: Set<String> {
+    Set((json["checks"]?.array ?? []).filter { $0["required"]?.bool == true }.compactMap { $0["check"]?.string })
+  }
+
+  /// The first `count` findings above info.
+  func worst(_ count: Int) -> [ReportFacts.Brief] {
+    let all = (json["findings"]?.array ?? []).compactMap(Self.brief).filter { $0.severity > .info }
+    return Array(all.sorted { $0.severity > $1.severity }.prefix(count))
+  }
+
+  private static func brief(_ json: JSON) -> ReportFacts.Brief? {
+    guard let code = json["code"]?.string,
+      let severity = json["severity"]?.string.flatMap(Finding.Severity.init(rawValue:))
+    else { return nil }
+    return ReportFacts.Brief(
+      code: code, severity: severity, subject: json["subject"]?.string ?? "*",
+      observed: String((json["observed"]?.string ?? "").prefix(120)), since: json["since"]?.integer)
+  }
+}
+
+extension EventFacts {
+  public init(_ claims: EventClaims, kid: String, digest: String) {
+    var verdict: Verdict?
+    var link = EventLink(eseq: claims.number, digest: digest, prev: claims.previous)
+    switch claims.body {
+    case .change(let change): verdict = change.to
+    case .gap(let first, let head):
+      link.content = .gap(first: first)
+      link.digest = head
+    case .start(let reason): link.content = .start(reason: reason.rawValue)
+    }
+    self.init(kid: kid, chain: claims.chain, link: link, issued: claims.issuedAt, verdict: verdict)
+  }
+}
+
+extension PresenceFacts {
+  public init(_ claims: PresenceClaims, kid: String) {
+    self.init(kid: kid, connection: claims.connection, number: claims.number, isOnline: claims.state == .online)
+  }
+}

@@ -1,0 +1,70 @@
+public import Posture
+import PostureTerminal
+import PostureTokens
+
+/// Everything that is known of one device.
+public struct DeviceDetail {
+  public let row: DeviceRow
+  private let device: DeviceState
+  private let claims: ReportClaims?
+  private let now: Int64
+
+  /// nil where nothing is known.
+  public init?(_ name: Name, in fleet: Fleet, at now: Int64) {
+    guard let device = fleet.devices[name], let row = fleet.row(of: name, at: now) else { return nil }
+    self.device = device
+    self.row = row
+    self.now = now
+    claims = fleet.report(of: name).flatMap(Self.claims)
+  }
+
+  /// The report was verified when it was taken in.
+  private static func claims(_ token: [UInt8]) -> ReportClaims? {
+    let parts = token.split(separator: UInt8(ascii: "."))
+    guard parts.count == 3, let payload = Base64URL.decode(parts[1]), let json = try? JSONParser.parse(payload) else {
+      return nil
+    }
+    return try? ReportClaims(claims: json)
+  }
+
+  public func lines(width: Int) -> [String] {
+    var lines = ["state     " + Terminal.paint(row.standing.text, row.standing.colour)]
+    lines += row.conditions.map { "          \($0.rawValue): \($0.meaning) \($0.advice)" }
+    lines.append("online    " + (row.isOnline.map { $0 ? "yes" : "no" } ?? "not known"))
+    lines.append("groups    " + (row.groups.isEmpty ? "none" : row.groups.joined(separator: " ")))
+    if let since = row.since { lines.append("since     \(Timestamp.text(since)) (\(Span.text(now - since)))") }
+    if let expires = device.expires, expires < .max { lines.append("enrolled  until \(Timestamp.text(expires))") }
+    lines.append("events    " + events)
+    guard let claims, let kid = device.kid else { return lines }
+    return lines + ReportLines(claims, kid: kid, at: now).lines(width: width, doors: true)
+  }
+
+  private var events: String {
+    if device.isForked { return "contradict each other" }
+    let missing = device.missingEvents.prefix(5).map { "\($0.lowerBound) to \($0.upperBound)" }
+    if !missing.isEmpty { return "missing " + missing.joined(separator: ", ") }
+    return device.declaredLost > 0 ? "\(device.declaredLost) declared lost" : "complete as far as seen"
+  }
+
+  public var json: JSON {
+    .build { object in
+      for member in row.json.members ?? [] { object(member.name, member.value) }
+      object("kid", .text(device.kid))
+      object("enrolledUntil", device.expires.map { $0 == .max ? .null : .integer($0) } ?? .null)
+      object("received", .integer(device.received))
+      object("rejected", .count(device.rejections))
+      object("replays", .count(device.replays))
+      object("events", events(device))
+      object("report", claims.map(\.claims) ?? .null)
+    }
+  }
+
+  private func events(_ device: DeviceState) -> JSON {
+    [
+      "chain": .text(device.report?.head?.chain), "eseq": device.report?.head.map { .integer($0.eseq) } ?? .null,
+      "forked": .bool(device.isForked), "declaredLost": .integer(device.declaredLost),
+      "missing": .array(device.missingEvents.prefix(100).map { [.integer($0.lowerBound), .integer($0.upperBound)] }),
+      "started": .text(device.chainStart),
+    ]
+  }
+}

@@ -1,0 +1,161 @@
+public import Posture
+
+/// One device as a line of a table: the same for terminal, page and JSON.
+public struct DeviceRow: Hashable, Sendable {
+  public var name: String
+  public var groups: [String]
+  public var standing: DeviceStatus.Standing
+  public var conditions: [Condition]
+  /// Of the last report, whatever it is worth.
+  public var verdict: Verdict?
+  public var policy: String?
+  public var policyDigest: String?
+  /// Seconds since the epoch.
+  public var since: Int64?
+  /// Seconds.
+  public var age: Int64?
+  /// nil: not known.
+  public var isOnline: Bool?
+  public var why: String
+  /// The policy that was published for it and that it is not on yet.
+  public var duePolicy: String?
+
+  public init(_ device: DeviceState, _ status: DeviceStatus) {
+    name = device.name.description
+    groups = device.groups
+    standing = status.standing
+    conditions = status.conditions
+    verdict = status.verdict
+    policy = device.report?.policy
+    policyDigest = device.report?.policyDigest
+    since = device.verdictSince
+    age = status.age
+    isOnline = device.isOnline
+    why = Self.why(device, status)
+  }
+
+  /// What a person has to know first: the conditions in words, then the worst finding, then what was not required.
+  private static func why(_ device: DeviceState, _ status: DeviceStatus) -> String {
+    let conditions = status.conditions.map { explain($0, of: device) }
+    guard let report = device.report else { return conditions.joined(separator: "; ") }
+    let last = conditions.isEmpty ? [] : ["last verdict \(report.verdict.rawValue)"]
+    return (conditions + last + [why(report)]).filter { !$0.isEmpty }.joined(separator: "; ")
+  }
+
+  /// The worst findings of a report, and what failed without being required.
+  static func why(_ report: ReportFacts) -> String {
+    (findings(report) + waived(report)).joined(separator: "; ")
+  }
+
+  private static func explain(_ condition: Condition, of device: DeviceState) -> String {
+    switch condition {
+    case .unverifiable: device.badReport.map { "report refused: \($0.code)" } ?? "credential expired"
+    case .chainBroken:
+      device.isForked
+        ? "events contradict each other"
+        : "events missing: "
+          + device.missingEvents.prefix(3).map { "\($0.lowerBound)-\($0.upperBound)" }
+          .joined(separator: ", ")
+    case .silent: device.report == nil ? "never reported" : "nothing heard"
+    case .cloned: "two machines use this key"
+    case .equivocation: "two messages under one number"
+    case .revoked: "key revoked"
+    case .awaitingKey: "credential not known yet"
+    case .trustStale: "trust document expired or missing"
+    case .stale: "report past its time"
+    case .ageUnproven: "report of unknown age"
+    }
+  }
+
+  private static func findings(_ report: ReportFacts) -> [String] {
+    let worst = report.findings.filter { $0.severity == .high }
+    return worst.prefix(2).map { finding in
+      let subject = finding.subject == "*" ? "" : " \(finding.subject)"
+      return "\(finding.code)\(subject): \(finding.observed)"
+    } + (worst.count > 2 ? ["\(worst.count - 2) more"] : [])
+  }
+
+  private static func waived(_ report: ReportFacts) -> [String] {
+    let waived = report.results.filter { !$0.isRequired && $0.result == .fail }.map { "\($0.check.rawValue) fail" }
+    return waived.isEmpty ? [] : ["not required: " + waived.joined(separator: ", ")]
+  }
+
+  public var json: JSON {
+    .build { object in
+      object("device", .string(name))
+      object("groups", .array(groups.map(JSON.string)))
+      object("state", .string(standing.text))
+      object("conditions", .array(conditions.map { .string($0.rawValue) }))
+      object("verdict", .text(verdict?.rawValue))
+      object("policy", .text(policy))
+      object("policyDigest", .text(policyDigest))
+      object("duePolicy", .text(duePolicy))
+      object("since", since.map(JSON.integer) ?? .null)
+      object("age", age.map(JSON.integer) ?? .null)
+      object("online", isOnline.map(JSON.bool) ?? .null)
+      object("why", .string(why))
+    }
+  }
+}
+
+/// Which rows are shown, and in which order.
+public struct RowSelection: Hashable, Sendable {
+  public enum Order: String, Sendable, CaseIterable {
+    /// Worst first.
+    case state
+    case name
+    /// Oldest report first.
+    case age
+    /// Latest change first.
+    case since
+  }
+
+  public var order = Order.state
+  /// Standings by their text; empty: all.
+  public var states: Set<String> = []
+  public var group: String?
+  /// A part of the name or of the reasons, whatever the case.
+  public var text: String?
+
+  public init() {}
+
+  public func apply(to rows: [DeviceRow]) -> [DeviceRow] { rows.filter(includes).sorted(by: precedes) }
+
+  private func includes(_ row: DeviceRow) -> Bool {
+    let isState =
+      states.isEmpty || states.contains(row.standing.text)
+      || row.conditions.contains { states.contains($0.rawValue) }
+    let isGroup = group.map(row.groups.contains) ?? true
+    return isState && isGroup && (text.map { Self.contains(row.name + " " + row.why, $0) } ?? true)
+  }
+
+  private static func contains(_ text: String, _ part: String) -> Bool {
+    part.isEmpty || text.lowercased().contains(part.lowercased())
+  }
+
+  private func precedes(_ left: DeviceRow, _ right: DeviceRow) -> Bool {
+    let (a, b) = (key(left), key(right))
+    return a == b ? left.name < right.name : a < b
+  }
+
+  private func key(_ row: DeviceRow) -> Int64 {
+    switch order {
+    case .state: Int64(row.standing.rank)
+    case .name: 0
+    case .age: -(row.age ?? .max)
+    case .since: -(row.since ?? 0)
+    }
+  }
+}
+
+extension DeviceStatus.Standing {
+  /// Worst first: fail, then the conditions, then unknown, and pass last.
+  var rank: Int {
+    switch self {
+    case .verdict(.fail): 0
+    case .condition(let condition): 1 + Condition.allCases.firstIndex(of: condition)!
+    case .verdict(.unknown): 100
+    case .verdict(.pass): 101
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import Posture
+public import PostureTerminal
+
+/// The fleet as lines of a terminal.
+public struct FleetTable {
+  private let rows: [DeviceRow]
+  private let now: Int64
+
+  public init(_ rows: [DeviceRow], at now: Int64) {
+    self.rows = rows
+    self.now = now
+  }
+
+  /// `width` columns wide, at most `height` lines long; what does not fit is counted.
+  public func lines(width: Int, height: Int = .max) -> [String] {
+    var table = Table("DEVICE", "STATE", "POLICY", "SINCE", "AGE", "ON", "WHY")
+    for row in rows { add(row, to: &table) }
+    let lines = table.lines(width: width)
+    guard lines.count > height else { return lines }
+    return lines.prefix(max(1, height - 1)) + [Terminal.paint("… \(rows.count) devices in all", .dim)]
+  }
+
+  private func add(_ row: DeviceRow, to table: inout Table) {
+    table.add(
+      Table.Cell(Self.shortened(row.name, to: 20)), Table.Cell(row.standing.text, row.standing.colour),
+      Table.Cell(policy(row)),
+      Table.Cell(row.since.map { Span.text(now - $0) } ?? "-"), Table.Cell(row.age.map(Span.text) ?? "-"),
+      Table.Cell(row.isOnline.map { $0 ? "yes" : "no" } ?? "?"), Table.Cell(row.why))
+  }
+
+  private func policy(_ row: DeviceRow) -> String {
+    let name = Self.shortened(row.policy ?? "-", to: 10)
+    return row.duePolicy.map { "\(name)→\(Self.shortened($0, to: 10))" } ?? name
+  }
+
+  static func shortened(_ text: String, to count: Int) -> String {
+    text.count <= count ? text : text.prefix(count - 1) + "…"
+  }
+}
+
+extension DeviceStatus.Standing {
+  public var colour: Terminal.Colour {
+    switch self {
+    case .verdict(.pass): .green
+    case .verdict(.fail): .red
+    case .verdict(.unknown): .yellow
+    case .condition(let condition): condition >= .stale ? .yellow : .red
+    }
+  }
+}
+
+/// A device's state in one line, for output that is no terminal: only what changed.
+public enum FleetLine {
+  /// `2026-11-30T02:31:05Z edge-1 fail (entry) autologin pi: agetty --autologin pi`.
+  public static func text(_ row: DeviceRow, at now: Int64) -> String {
+    let verdict = row.policy.map { "\(row.standing.text) (\($0))" } ?? row.standing.text
+    let presence = row.isOnline.map { $0 ? "online" : "offline" } ?? "presence unknown"
+    return "\(Timestamp.text(now)) \(Terminal.plain(row.name)) \(Terminal.plain(verdict)) \(presence)"
+      + (row.why.isEmpty ? "" : ": \(Terminal.plain(row.why))")
+  }
+}

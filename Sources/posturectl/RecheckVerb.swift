@@ -1,0 +1,119 @@
+import Glibc
+import Posture
+import PostureFleet
+import PosturePlatform
+import PostureTerminal
+
+/// `posturectl recheck`: asks for reports made now.
+struct RecheckVerb: Verb {
+  static let name = "recheck"
+  static let summary = "ask devices for a report made now, and wait for the answers"
+  static let help = """
+    usage: posturectl recheck --device D... | --group G | --all [--wait] [--timeout S] [--spread S] [--json]
+                              [--tokens DIR] [--home DIR]
+
+    Sends a signed command. With --wait each answer is verified, and must echo this command's nonce; a device whose
+    presence says that it is not connected is not waited for.
+
+      --timeout S     seconds until silence is an answer (default: 30, and the spread on top)
+      --spread S      seconds over which the devices of a group spread their answers
+      --tokens DIR    keep each answer, as the device signed it, in DIR/DEVICE.jwt
+      --json          one object on standard output
+
+    exit status with --wait, the first that applies:
+      4  nobody was asked, or an answer is missing or does not verify
+      3  a device refused
+      1  a verdict is fail
+      2  a verdict is unknown
+      0  every verdict is pass
+    """
+
+  private let home: HomeOption
+  private let target: Recheck.Target
+  private let options: Recheck.Options
+  private let waits: Bool
+  private let isJSON: Bool
+  private let folder: String?
+
+  init(_ arguments: inout Arguments) throws(UsageError) {
+    home = try HomeOption(&arguments)
+    target = try Self.target(&arguments)
+    waits = arguments.flag("--wait")
+    isJSON = arguments.flag("--json")
+    folder = try arguments.option("--tokens")
+    let spread = try arguments.number("--spread", in: 0...3_600)
+    let timeout = try arguments.number("--timeout", in: 1...3_600) ?? 30 + (spread ?? 0)
+    try arguments.end()
+    var options = Recheck.Options()
+    options.timeout = Int64(timeout) * 1_000
+    options.command.spread = spread.map(Int64.init)
+    options.command.deadline = Int64(timeout)
+    options.command.life = Int64(min(300, max(60, timeout)))
+    self.options = options
+  }
+
+  static func target(_ arguments: inout Arguments) throws(UsageError) -> Recheck.Target {
+    let devices = try arguments.names("--device")
+    let group = try arguments.name("--group")
+    let all = arguments.flag("--all")
+    switch (devices.isEmpty, group, all) {
+    case (false, nil, false): return .devices(devices)
+    case (true, let group?, false): return .group(group)
+    case (true, nil, true): return .all
+    default: throw UsageError("give one of --device D, --group G, --all")
+    }
+  }
+
+  func run() throws -> Int32 {
+    let home = try home.open()
+    let recheck = try Recheck(home, as: Identity(.controller, in: home), target, options)
+    try recheck.send()
+    guard waits else { return sent(recheck.run) }
+    let progress = ProgressLine(isOn: !isJSON)
+    recheck.collect { progress.show($0.summary) }
+    progress.clear()
+    if let folder { try keep(recheck.tokens, folder) }
+    let table = RecheckTable(recheck.run)
+    if isJSON { Terminal.out(table.json.text) } else { table.lines(width: Terminal.width).forEach(Terminal.out) }
+    return recheck.run.exitStatus
+  }
+
+  private func sent(_ run: RecheckRun) -> Int32 {
+    let commands = run.commands.sorted()
+    if isJSON {
+      Terminal.out(JSON.object([JSON.Member("commands", .array(commands.map(JSON.string)))]).text)
+    } else {
+      commands.forEach { Terminal.out("sent \($0)") }
+    }
+    return 0
+  }
+
+  private func keep(_ tokens: [Name: String], _ folder: String) throws {
+    mkdir(folder, 0o700)
+    for (name, token) in tokens { try Home.write(token + "\n", to: "\(folder)/\(name).jwt") }
+  }
+}
+
+/// One line on standard error that is written over; nothing where nobody looks.
+final class ProgressLine {
+  private let isOn: Bool
+  private var last = ""
+
+  init(isOn: Bool) { self.isOn = isOn && isatty(2) == 1 }
+
+  func show(_ text: String) {
+    guard isOn, text != last else { return }
+    last = text
+    write("\r\u{1B}[K\(text)")
+  }
+
+  func clear() {
+    guard isOn, !last.isEmpty else { return }
+    write("\r\u{1B}[K")
+  }
+
+  private func write(_ text: String) {
+    let bytes = Array(text.utf8)
+    _ = Glibc.write(2, bytes, bytes.count)
+  }
+}

@@ -1,0 +1,145 @@
+import Posture
+import PostureFleet
+import PosturePlatform
+import PostureTerminal
+import PostureTokens
+
+/// `posturectl trust`: whom the site obeys and believes.
+struct TrustVerb: Verb {
+  static let name = "trust"
+  static let summary = "show, renew, publish the trust document; revoke keys"
+  static let help = """
+    usage: posturectl trust show [--json] [--home DIR]
+           posturectl trust publish [--home DIR]
+           posturectl trust renew [--days N] [--no-publish] [--home DIR]
+           posturectl trust revoke NAME|KID [--no-publish] [--home DIR]
+
+    The trust document lists the controllers and policy signers that devices obey, and which keys are no longer good. It
+    ends: from then on agents refuse commands and monitors show trustStale. Each change has a higher number; a lower one is
+    refused by everybody who saw it. The issuer's key is enough for all of this; the root's may be elsewhere.
+
+      show      what it says and when it ends; exit status 1 when less than a third of its life is left
+      publish   bring it to the broker (retained)
+      renew     sign the next one, for --days N (default: as before), and publish it
+      revoke    take back a device by its name or kid, or a controller, policy signer or issuer by its kid
+    """
+
+  private enum Action {
+    case show(json: Bool)
+    case publish
+    case renew(Int64?)
+    case revoke(String)
+  }
+
+  private let home: HomeOption
+  private let action: Action
+  private let publishes: Bool
+
+  init(_ arguments: inout Arguments) throws(UsageError) {
+    let word = arguments.verb()
+    home = try HomeOption(&arguments)
+    publishes = !arguments.flag("--no-publish")
+    switch word {
+    case "show": action = .show(json: arguments.flag("--json"))
+    case "publish": action = .publish
+    case "renew": action = .renew(try arguments.days("--days"))
+    case "revoke": action = .revoke(try arguments.rest(1...1, "a name or kid")[0])
+    case let word?: throw UsageError("trust \(word): not one of show, publish, renew, revoke")
+    case nil: throw UsageError("trust: one of show, publish, renew, revoke is missing")
+    }
+    try arguments.end()
+  }
+
+  func run() throws -> Int32 {
+    var desk = try IssuerDesk(home.open())
+    let now = Clock.wall
+    switch action {
+    case .show(let isJSON): return try TrustView(desk, at: now).show(json: isJSON)
+    case .publish: try publish(desk)
+    case .renew(let life):
+      try desk.renew(at: now, life: life)
+      Terminal.out("trust document \(desk.state.version) is good until \(Timestamp.text(now + desk.state.life))")
+      if publishes { try publish(desk) }
+    case .revoke(let who):
+      for revocation in try desk.revoke(who, at: now) { Terminal.out("revoked: \(revocation.text)") }
+      if publishes { try publish(desk) }
+    }
+    return 0
+  }
+
+  private func publish(_ desk: IssuerDesk) throws {
+    let link = try OperatorLink(desk.home, as: .issuer, subscribe: [])
+    try link.waitOnline()
+    for publication in try desk.publications() { try link.publish(publication) }
+    link.close()
+    Terminal.out("published: trust document \(desk.state.version)")
+  }
+}
+
+extension IssuerDesk.Revocation {
+  var text: String {
+    switch self {
+    case .device(let name, let kid): "device \(name), key \(kid)"
+    case .authority(let name, let kid): "\(name), key \(kid)"
+    }
+  }
+}
+
+/// The state of a site's trust, printed.
+struct TrustView {
+  private let desk: IssuerDesk
+  private let now: Int64
+
+  init(_ desk: IssuerDesk, at now: Int64) {
+    self.desk = desk
+    self.now = now
+  }
+
+  func show(json isJSON: Bool) throws -> Int32 {
+    let store = try desk.store(at: now)
+    guard let claims = store.current else { throw HomeError(.missing, "no trust document: run posturectl trust renew") }
+    let needsRenewal = store.needsRenewal(at: Moment(now))
+    if isJSON {
+      Terminal.out(json(claims, needsRenewal).text)
+    } else {
+      print(claims, needsRenewal)
+    }
+    return needsRenewal ? 1 : 0
+  }
+
+  private func print(_ claims: TrustClaims, _ needsRenewal: Bool) {
+    let left = claims.expires - now
+    Terminal.out("site      \(desk.home.site)")
+    Terminal.out("version   \(claims.version), signed \(Timestamp.text(claims.issuedAt))")
+    Terminal.out(
+      "ends      \(Timestamp.text(claims.expires)) (\(left > 0 ? "in \(Span.text(left))" : "expired"))")
+    for grant in claims.authorized {
+      Terminal.out(
+        "obeys     \(grant.role.rawValue) \(grant.subject?.name.description ?? "root"), key \(PublicKey.thumbprint(of: grant.key)), "
+          + "until \(Timestamp.text(grant.expires))")
+    }
+    for kid in claims.revokedAuthorities { Terminal.out("revoked   authority \(kid)") }
+    for key in desk.state.revokedKeys { Terminal.out("revoked   device \(key.name), key \(key.kid)") }
+    if needsRenewal {
+      Terminal.out(
+        Terminal.paint("renew it now: less than a third of its life is left (posturectl trust renew)", .yellow))
+    }
+  }
+
+  private func json(_ claims: TrustClaims, _ needsRenewal: Bool) -> JSON {
+    [
+      "site": .string(desk.home.site.description), "version": .integer(claims.version),
+      "issued": .integer(claims.issuedAt), "expires": .integer(claims.expires), "needsRenewal": .bool(needsRenewal),
+      "authorized": .array(
+        claims.authorized.map { grant in
+          [
+            "role": .string(grant.role.rawValue), "subject": .text(grant.subject?.urn),
+            "kid": .string(PublicKey.thumbprint(of: grant.key)), "expires": .integer(grant.expires),
+          ]
+        }),
+      "revokedAuthorities": .array(claims.revokedAuthorities.map(JSON.string)),
+      "revokedDevices": .array(
+        desk.state.revokedKeys.map { ["device": .string($0.name), "kid": .string($0.kid)] }),
+    ]
+  }
+}
