@@ -6,6 +6,7 @@
 #include <sys/inotify.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/timex.h>
 #include <unistd.h>
 
 int clinux_signals(void) {
@@ -24,10 +25,16 @@ int clinux_next_signal(int fd) {
 }
 
 int clinux_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+int clinux_accept(int fd) { return accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK); }
 int clinux_inotify(void) { return inotify_init1(IN_CLOEXEC | IN_NONBLOCK); }
 
 int64_t clinux_peer_uid(int fd) {
   struct ucred peer;
   socklen_t size = sizeof peer;
   return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 ? -1 : (int64_t)peer.uid;
+}
+
+bool clinux_clock_synchronized(void) {
+  struct timex state = {.modes = 0};
+  return adjtimex(&state) != -1 && !(state.status & STA_UNSYNC);
 }

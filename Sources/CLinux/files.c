@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
@@ -38,6 +39,11 @@ int64_t clinux_write_quietly(int fd, const void *bytes, uint64_t count) {
 }
 
 int clinux_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC); }
+
+int64_t clinux_filesystem_type(const char *path) {
+  struct statfs status;
+  return statfs(path, &status) < 0 ? -1 : (int64_t)(unsigned)status.f_type;
+}
 
 uint32_t clinux_major(uint64_t device) { return major(device); }
 uint32_t clinux_minor(uint64_t device) { return minor(device); }

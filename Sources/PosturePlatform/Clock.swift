@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// Readings of the system's clocks.
@@ -6,6 +7,8 @@ public enum Clock {
   public static var wall: Int64 { Int64(reading(CLOCK_REALTIME).tv_sec) }
   /// The same in microseconds.
   public static var wallMicroseconds: Int64 { nanoseconds(CLOCK_REALTIME) / 1_000 }
+  /// Whether somebody who knows the time (NTP, PTP, a GPS receiver) sets and keeps the system's clock.
+  public static var isSynchronized: Bool { clinux_clock_synchronized() }
   /// Milliseconds since some start that no change of the date moves, suspended time included.
   public static var boottimeMilliseconds: Int64 { nanoseconds(CLOCK_BOOTTIME) / 1_000_000 }
   /// Nanoseconds since some start that no change of the date moves.

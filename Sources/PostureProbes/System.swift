@@ -77,6 +77,7 @@ public final class System: Sendable {
     var files: [String: Result<File, Unreadable>] = [:]
     var opens = 0
     var visited = Set<String>()
+    var listed = Set<String>()
   }
 
   /// Opens the root directory.
@@ -98,6 +99,8 @@ public final class System: Sendable {
   public var opens: Int { memory.withLock { $0.opens } }
   /// Every path that was asked for, there or not: what a watcher has to look at.
   public var visited: Set<String> { memory.withLock { $0.visited } }
+  /// Those of them that were listed: there a name that appears or goes is a change as well.
+  public var listed: Set<String> { memory.withLock { $0.listed } }
 
   // MARK: Files
 
@@ -162,6 +165,7 @@ public final class System: Sendable {
 
   /// Names in a directory, sorted by bytes, without "." and "..".
   public func list(_ path: String) throws(Unreadable) -> [String] {
+    memory.withLock { _ = $0.listed.insert(path) }
     let fd: Int32
     do throws(SystemError) { fd = try open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK) } catch {
       throw Unreadable(error)

@@ -1,5 +1,6 @@
 #ifndef CLINUX_EVENTS_H
 #define CLINUX_EVENTS_H
+#include <stdbool.h>
 #include <stdint.h>
 
 /// Blocks SIGTERM, SIGINT and SIGHUP for the calling thread (and those it starts) and returns a signalfd for them.
@@ -10,6 +11,10 @@ int clinux_next_signal(int fd);
 int clinux_eventfd(void);
 /// inotify_init1(2), close-on-exec, not blocking.
 int clinux_inotify(void);
+/// accept4(2), close-on-exec, not blocking.
+int clinux_accept(int fd);
 /// Uid of the process at the other end of a Unix socket (SO_PEERCRED), or -1.
 int64_t clinux_peer_uid(int fd);
+/// Whether the kernel holds its clock to be set and kept by somebody (adjtimex(2) without STA_UNSYNC).
+bool clinux_clock_synchronized(void);
 #endif

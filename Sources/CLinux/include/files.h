@@ -11,6 +11,9 @@ int64_t clinux_write_quietly(int fd, const void *bytes, uint64_t count);
 /// pipe2(2) with O_CLOEXEC.
 int clinux_pipe(int ends[2]);
 
+/// The f_type of statfs(2), or -1.
+int64_t clinux_filesystem_type(const char *path);
+
 uint32_t clinux_major(uint64_t device);
 uint32_t clinux_minor(uint64_t device);
 #endif

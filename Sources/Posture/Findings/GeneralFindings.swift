@@ -8,6 +8,12 @@ extension FindingCatalogue {
       "notModelled", "A way in was found whose rules this version does not know.",
       advice: "Remove it if it is not used; otherwise judge it by hand, or list it as intended in the policy."),
     FindingCode(
+      "probeFailed", "A part of the examination crashed or did not end in time.",
+      advice: "Look at what it was reading; report it as a defect of the agent."),
+    FindingCode(
+      "documentRefused", "A policy or trust document from the broker was refused; the one before it stays in force.",
+      advice: "Look who publishes it: it is older than one seen before, below the floor, or signed by the wrong key."),
+    FindingCode(
       "openEntry", "Somebody at the device gets in without proving who they are.",
       advice: "See the reasons of the door, or list it as intended in the policy."),
     FindingCode(

@@ -125,6 +125,7 @@ public struct Judge {
   }
 
   private mutating func biometrics() -> CheckResult {
+    if noteGaps(.biometrics) { return .notRun }
     guard let seen = facts.biometrics else {
       reasons[.biometrics] = "biometryNotAvailable"
       return .absent
@@ -135,6 +136,7 @@ public struct Judge {
   }
 
   private mutating func deviceBinding() -> CheckResult {
+    if noteGaps(.deviceBinding) { return .notRun }
     let stores = rows.doors(of: .keyring)
     let bindings = stores.map(rows.binding)
     if bindings.isEmpty { return .absent }

@@ -2,7 +2,7 @@
 /// is not of the list is an error.
 extension AttesterRequest {
   /// At most this many nonces are echoed by one report.
-  public static let nonceCap = 64
+  public static let nonceCap = ReportClaims.mostNonces
   /// At most this many events are handed out at once.
   public static let eventCap = 256
 

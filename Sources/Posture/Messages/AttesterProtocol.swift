@@ -81,13 +81,7 @@ public enum AttesterAnswer: Hashable, Sendable {
 }
 
 /// How much of what an examination read is watched for changes.
-public enum WatchCoverage: String, Sendable, CaseIterable {
-  case complete
-  /// The system's limit of watches is reached, or a file system does not tell (NFS): the rest is up to the schedule.
-  case partial
-  /// Only the schedule counts.
-  case none
-}
+public typealias WatchCoverage = ReportClaims.Watch
 
 /// Why the attester does not do what it was asked for.
 public enum AttesterFailure: String, Sendable, CaseIterable {

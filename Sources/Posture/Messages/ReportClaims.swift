@@ -47,7 +47,11 @@ public struct ReportClaims: Hashable, Sendable {
 
   /// Whether every file that was read is watched for changes.
   public enum Watch: String, Sendable, CaseIterable {
-    case complete, partial, none
+    case complete
+    /// The system's limit of watches is reached, or a file system does not tell (NFS): the rest is up to the schedule.
+    case partial
+    /// Only the schedule counts.
+    case none
   }
 
   public var issuer: Party
