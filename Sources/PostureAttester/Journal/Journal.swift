@@ -1,0 +1,172 @@
+import Glibc
+import Posture
+import PosturePlatform
+import PostureTokens
+
+/// Why the journal cannot be used.
+struct JournalError: Error, Hashable, Sendable, CustomStringConvertible {
+  enum Code: String, Sendable {
+    /// Another process has it open.
+    case busy
+    /// The file system does not take it.
+    case disk
+  }
+  let code: Code
+  let why: String
+  var description: String { "journal: \(why)" }
+}
+
+/// What the attester remembers, on the disk: one SQLite file, and ``Marks`` beside it.
+///
+/// A change is made to a copy of the ledger, written in one transaction, and counts only when that is on the disk.
+final class Journal {
+  /// What was found at the start.
+  enum Opening: Hashable, Sendable {
+    case asLeft
+    /// A chain has to be begun, for this reason.
+    case anew(EventClaims.StartReason)
+  }
+
+  private(set) var ledger: Ledger
+  let opening: Opening
+  /// Transactions since the start, and bytes of rows that they wrote.
+  private(set) var writes = 0
+  private(set) var bytesWritten = 0
+  /// Why the last write failed; nil after one that did not.
+  private(set) var failure: String?
+
+  private let store: SQLiteStore
+  private let folder: String
+  private var rows: [String: String]
+  private let otherSequences: [String: Int64]
+  private var marksAreStale = false
+  private let uptime: () -> Int64
+  private var hourBegan: Int64
+
+  static let fileName = "journal.db"
+  static let marksName = "marks"
+
+  /// Opens the journal of the state folder, or begins one.
+  /// - Parameters:
+  ///   - now: seconds since the epoch, for a sequence that nothing is known of any more.
+  ///   - uptime: milliseconds that no change of the date moves.
+  init(
+    folder: String, kid: String, now: Int64, uptime: @escaping () -> Int64 = { Clock.boottimeMilliseconds }
+  ) throws(JournalError) {
+    let found = try JournalFile.open(folder: folder)
+    self.folder = folder
+    self.uptime = uptime
+    hourBegan = uptime()
+    store = found.store
+    rows = found.rows
+    otherSequences = Self.sequences(found)
+    let marks = found.marks ?? .fresh
+    if var left = Ledger(rows: found.rows, kid: kid) {
+      left.catchUp(with: marks)
+      if otherSequences[kid] == nil {
+        opening = .anew(.newKey)
+        left.chain = Self.chain(after: left.chain.generation)
+      } else {
+        opening = found.opening
+      }
+      ledger = left
+    } else {
+      opening = found.opening
+      ledger = Ledger(kid: kid, chain: Self.chain(after: marks.generation), marks: marks)
+      if found.isBlind { ledger.sequence = Counter(reserved: Self.blindStart(now)) }
+    }
+  }
+
+  /// Makes a state folder ready for its first start, so that a later one without ``Marks`` is known to have lost them.
+  static func prepare(folder: String) throws(SystemError) {
+    let path = Path.join(folder, marksName)
+    guard access(path, F_OK) != 0 else { return }
+    try AtomicFile.write(Marks.fresh.bytes, to: path)
+  }
+
+  private static func chain(after generation: Int64) -> EventChain {
+    EventChain(id: Base64URL.encode(Random.bytes(16)), generation: generation + 1)
+  }
+
+  /// The highest known number of each key.
+  private static func sequences(_ found: JournalFile) -> [String: Int64] {
+    var sequences = found.marks?.sequences ?? [:]
+    for (key, value) in found.rows where key.hasPrefix("seq/") {
+      let kid = String(key.dropFirst(4))
+      sequences[kid] = max(sequences[kid] ?? 0, Int64(value) ?? 0)
+    }
+    return sequences
+  }
+
+  /// Where both files are lost the clock is what is left: 1024 numbers a second are more than any device uses.
+  private static func blindStart(_ now: Int64) -> Int64 { max(0, now) << 10 }
+
+  // MARK: Changes
+
+  /// Makes `body`'s change durable; the ledger is the old one where that fails.
+  func change(now: Int64, _ body: (inout Ledger) -> Void) throws(JournalError) {
+    var next = ledger
+    body(&next)
+    // The clock rides along, so that the hourly write has nothing to do after another one.
+    next.clock = max(next.clock, now)
+    let passed = hoursPassed
+    next.hours += passed
+    try write(next)
+    ledger = next
+    hourBegan += passed * 3_600_000
+    writeMarks()
+  }
+
+  /// The one write of an hour in which nothing happens.
+  func tick(now: Int64) throws(JournalError) {
+    guard hoursPassed > 0 || marksAreStale else { return }
+    try change(now: now) { _ in }
+  }
+
+  private var hoursPassed: Int64 { max(0, uptime() - hourBegan) / 3_600_000 }
+
+  func nextSequence(now: Int64) throws(JournalError) -> Int64 {
+    if ledger.sequence.needsBlock { try change(now: now) { $0.sequence.reserveBlock() } }
+    return ledger.sequence.take()
+  }
+
+  func nextConnection(now: Int64) throws(JournalError) -> Int64 {
+    if ledger.connection.needsBlock { try change(now: now) { $0.connection.reserveBlock() } }
+    return ledger.connection.take()
+  }
+
+  private func write(_ next: Ledger) throws(JournalError) {
+    let wanted = next.rows
+    let changed = wanted.filter { rows[$0.key] != $0.value }
+    // Sequences of other keys stay.
+    let gone = rows.keys.filter { wanted[$0] == nil && !$0.hasPrefix("seq/") }
+    do throws(SQLiteError) {
+      try store.commit(
+        put: Dictionary(
+          uniqueKeysWithValues: changed.map {
+            ($0.key, SQLiteStore.Entry(value: $0.value, check: Checksum.of($0.key, $0.value)))
+          }), remove: gone)
+    } catch {
+      failure = error.description
+      throw JournalError(code: .disk, why: error.why)
+    }
+    failure = nil
+    writes += 1
+    bytesWritten += changed.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+    rows.merge(changed) { $1 }
+    for key in gone { rows[key] = nil }
+  }
+
+  /// Only after the journal has it and before anyone else sees it. A failure leaves an older copy, which ``Counter/leap``
+  /// makes good for, and is mended with the next write.
+  private func writeMarks() {
+    let marks = ledger.marks(otherSequences: otherSequences)
+    do throws(SystemError) {
+      try AtomicFile.write(marks.bytes, to: Path.join(folder, Self.marksName))
+      marksAreStale = false
+    } catch {
+      failure = error.description
+      marksAreStale = true
+    }
+  }
+}

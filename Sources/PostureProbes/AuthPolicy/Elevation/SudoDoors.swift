@@ -1,0 +1,6 @@
+import Posture
+
+/// `sudo` and `sudo:<command>`.
+enum SudoDoors {
+  static func look(_ context: AuthContext) -> ProbeResult { ProbeResult() }
+}
