@@ -19,7 +19,30 @@ public struct AuthPolicyProbe: Probe {
     result.add(context.accounts.result)
     for part in Self.parts { result.add(part(context)) }
     result.add(ServiceDoors.look(context, services: services))
+    addServices(context.accounts, to: &result)
+    restrict(&result, context.accounts)
     return result
+  }
+
+  /// Service accounts are subjects only where one of their doors is not closed.
+  private func addServices(_ accounts: Accounts, to result: inout ProbeResult) {
+    let inside = Set(result.doors.filter { $0.answer != .closed }.map(\.subject))
+    let services = Set(accounts.services.map(\.name))
+    result.subjects += accounts.services.filter { inside.contains($0.name) }.map(Accounts.subject)
+    result.doors.removeAll { services.contains($0.subject) && !inside.contains($0.subject) }
+  }
+
+  /// Keeps the rows of the users that were asked for, and those of everybody.
+  private func restrict(_ result: inout ProbeResult, _ accounts: Accounts) {
+    guard !users.isEmpty else { return }
+    result.subjects.removeAll { !users.contains($0.name) }
+    result.doors.removeAll { $0.subject != "*" && !users.contains($0.subject) }
+    result.remarks.removeAll { $0.subject != "*" && !users.contains($0.subject) }
+    let external = accounts.externalSources.map { "external:\($0)" }
+    for user in users where accounts[user] == nil && !external.contains(user) {
+      let cause = Cause("unknownUser", observed: "no account named \(user) is on this system", evidence: [])
+      result.remarks.append(Remark(cause, check: .passcode, subject: user))
+    }
   }
 
   /// In the order in which people come to these doors.

@@ -15,7 +15,8 @@ public struct KeyringProbe: Probe {
 
   /// From the ground up: what everything lies on, what the machine offers, what its people keep.
   private static let parts: [@Sendable (KeyringContext) -> ProbeResult] = [
-    VolumeDoors.look, KernelKeyringDoor.look, GnomeKeyringDoors.look,
+    VolumeDoors.look, SwapRemark.look, KernelKeyringDoor.look, MachineDoors.look, ManagedHomeDoors.look,
+    FSCryptDoors.look, GnomeKeyringDoors.look, KWalletDoors.look, KeePassXCDoors.look, SSHKeyDoors.look,
   ]
 }
 

@@ -2,6 +2,12 @@ import Posture
 
 /// One row of passwd(5) with its row of shadow(5) and its groups.
 struct Account: Sendable {
+  /// Which database the row comes from.
+  enum Source: String, Sendable { case files, extrausers, altfiles, userdb, homed, synthesised }
+
+  /// What the age of the password says at login, before the shell is looked at.
+  enum Ageing: Sendable { case none, mustChange, passwordExpired, expired }
+
   var name: String
   var uid: UInt32
   var gid: UInt32
@@ -21,6 +27,12 @@ struct Account: Sendable {
   var groups: Set<String>
   /// Where the password's state was read.
   var place: Place
+  var source = Source.files
+  var ageing = Ageing.none
+  /// What opens a home of systemd-homed.
+  var homed = Opening.never
+  /// The home is encrypted with what ``homed`` says, so that nobody enters without it.
+  var isHomeEncrypted = false
 
   var isRoot: Bool { uid == 0 }
   func isMember(of group: String) -> Bool { groups.contains(group) }

@@ -1,21 +1,34 @@
 import Posture
+import PosturePlatform
 
 /// The people and services of the system.
 struct Accounts: Sendable {
-  /// Every row of passwd, the first one of each name, in file order.
+  /// Every row of passwd, the first one of each name, in file order; then those of user records.
   let all: [Account]
   /// Sources of further people that nsswitch names and that are not on this disk: `sss`, `winbind`, `ldap`.
   let externalSources: [String]
-  /// Subjects and gaps to report.
+  /// Subjects (owners, root, external) and gaps to report.
   let result: ProbeResult
+  let sources: NameSources
+  let loginDefinitions: LoginDefinitions
+
+  private let groups: GroupTable
+  private let byName: [String: Int]
 
   init(_ system: System) {
-    all = []
-    externalSources = []
-    result = ProbeResult()
+    let reader = AccountReader(system)
+    all = reader.accounts
+    sources = reader.sources
+    loginDefinitions = reader.definitions
+    externalSources = reader.externalSources
+    groups = reader.groups
+    byName = Dictionary(all.enumerated().map { ($0.element.name, $0.offset) }) { first, _ in first }
+    var result = reader.result
+    result.subjects = all.filter { $0.kind != .service }.map(Self.subject) + externalSources.map(Self.external)
+    self.result = result
   }
 
-  subscript(name: String) -> Account? { all.first { $0.name == name } }
+  subscript(name: String) -> Account? { byName[name].map { all[$0] } }
 
   /// Those that doors are reported for whatever the answer: owners, and root.
   var people: [Account] { all.filter { $0.kind != .service } }
@@ -23,5 +36,27 @@ struct Accounts: Sendable {
   /// Accounts of neither kind: reported only where one of their doors is not closed.
   var services: [Account] { all.filter { $0.kind == .service } }
   /// Whether a local group of this name exists.
-  func hasGroup(_ name: String) -> Bool { false }
+  func hasGroup(_ name: String) -> Bool { groups.names.contains(name) }
+
+  static func subject(_ account: Account) -> Subject {
+    Subject(
+      name: account.name, uid: account.uid, kind: account.kind, account: account.account,
+      password: account.password, scheme: account.scheme, place: account.place)
+  }
+
+  private static func external(_ source: String) -> Subject {
+    Subject(
+      name: "external:\(source)", uid: nil, kind: .external, account: .active, password: .external,
+      place: Place("/etc/nsswitch.conf"))
+  }
+
+  /// The first state that applies.
+  static func state(_ ageing: Account.Ageing, _ shell: String) -> Subject.Account {
+    switch ageing {
+    case .expired: .expired
+    case .passwordExpired: .passwordExpired
+    case .mustChange: .mustChange
+    case .none: LoginShell.admits(shell) ? .active : .noShell
+    }
+  }
 }

@@ -1,9 +1,11 @@
 import Posture
+import PosturePlatform
+import Synchronization
 
 /// The PAM configuration of the system, and what each service asks of each person.
 struct PAM: Sendable {
   /// How an application calls.
-  struct Call: Sendable {
+  struct Call: Sendable, Hashable {
     var service: String
     /// PAM_DISALLOW_NULL_AUTHTOK.
     var disallowsEmpty = false
@@ -33,19 +35,6 @@ struct PAM: Sendable {
     var cause: Cause?
   }
 
-  init(_ system: System, _ distribution: Distribution, _ accounts: Accounts) {}
-
-  /// Which factors of `account` (or of the external subject, where nil) this call accepts.
-  func outcome(of call: Call, for account: Account?) -> Outcome {
-    Outcome(opening: nil, because: [Reason("pam.notModelled")], cause: nil)
-  }
-
-  /// Whether a file of this service exists anywhere on the search path (or a line of pam.conf).
-  func hasService(_ name: String) -> Bool { false }
-
-  /// The lines of `group` that `service` runs, includes expanded, in order, with where each stands.
-  func lines(of service: String, _ group: Group) -> [Line] { [] }
-
   enum Group: String, Sendable { case auth, account, password, session }
 
   struct Line: Sendable {
@@ -55,5 +44,133 @@ struct PAM: Sendable {
     var place: Place
     /// The module's file is installed.
     var isInstalled: Bool
+  }
+
+  let system: System
+  let accounts: Accounts
+  let version: Version?
+  let dialect: Dialect
+  let modules: ModuleFolders
+  private let files: Files
+  private let memory = Memory()
+
+  init(_ system: System, _ distribution: Distribution, _ accounts: Accounts) {
+    self.system = system
+    self.accounts = accounts
+    let isDebian =
+      distribution.isDebian || (distribution.id == "linux" && system.exists("/var/lib/dpkg/status"))
+    version = Version.find(system, distribution)
+    dialect = Dialect(version: version, isDebian: isDebian)
+    modules = ModuleFolders(system)
+    files = Files(system, distribution, isDebian: isDebian, version)
+  }
+
+  /// Which factors of `account` (or of the external subject, where nil) this call accepts.
+  func outcome(of call: Call, for account: Account?) -> Outcome {
+    Examination(self, call, account).outcome()
+  }
+
+  /// Whether a file of this service exists anywhere on the search path (or a line of pam.conf).
+  func hasService(_ name: String) -> Bool {
+    let name = Self.serviceName(name)
+    if files.usesFolders {
+      guard case .failure(let error) = files.find(name, isInclude: false) else { return true }
+      return error.reason != .missing
+    }
+    return configuration?.lines.contains { $0.service == name } ?? false
+  }
+
+  /// The lines of `group` that `service` runs, includes expanded, in order, with where each stands.
+  func lines(of service: String, _ group: Group) -> [Line] {
+    guard case .success(let stacks) = stacks(of: service) else { return [] }
+    return entries(stacks, group).filter { $0.kind == .module }.map { entry in
+      Line(
+        module: Path.name(of: entry.module), arguments: entry.arguments, place: entry.place,
+        isInstalled: modules.has(entry.module))
+    }
+  }
+
+  /// The service's own stacks and those of `other`, or the line that makes libpam give up.
+  typealias Loaded = Result<(own: Stacks, other: Stacks), StackBuilder.Abort>
+
+  /// libpam takes the last component in lower case.
+  static func serviceName(_ service: String) -> String { ASCII.lowercased(Path.name(of: service)) }
+
+  /// The group of the service itself, or of `other` where it has no line of that group.
+  func entries(_ stacks: (own: Stacks, other: Stacks), _ group: Group) -> [Entry] {
+    stacks.own[group].isEmpty ? stacks.other[group] : stacks.own[group]
+  }
+
+  func stacks(of service: String) -> Loaded {
+    let name = Self.serviceName(service)
+    return memory.stacks(name) { load(name) }
+  }
+
+  private func load(_ name: String) -> Loaded {
+    do throws(StackBuilder.Abort) {
+      return .success(files.usesFolders ? try loadFiles(name) : try loadConfiguration(name))
+    } catch { return .failure(error) }
+  }
+
+  private func loadFiles(_ name: String) throws(StackBuilder.Abort) -> (own: Stacks, other: Stacks) {
+    var own = StackBuilder(dialect, files.find)
+    let hasOwn = try own.read(service: name)
+    guard name != "other" else { return (Stacks(), own.stacks) }
+    var other = StackBuilder(dialect, files.find)
+    let hasOther = try other.read(service: "other")
+    guard hasOwn || hasOther else { throw StackBuilder.Abort(place: Place("/etc/pam.d/\(name)")) }
+    return (own.stacks, other.stacks)
+  }
+
+  // MARK: pam.conf
+
+  private var configuration: (lines: [(service: String, line: LogicalLine)], isBroken: Bool)? {
+    guard case .success(let file) = files.read("/etc/pam.conf") else { return nil }
+    let read = Lines(file.bytes, dialect.lines)
+    let lines = read.lines.map { line in
+      var words = Words(line.text)
+      let service = ASCII.lowercased(words.next() ?? [])
+      return (service, LogicalLine(text: words.remainder, number: line.number))
+    }
+    return (lines, read.isBroken)
+  }
+
+  private func loadConfiguration(_ name: String) throws(StackBuilder.Abort) -> (own: Stacks, other: Stacks) {
+    if case .failure(let error) = files.read("/etc/pam.conf"), error.reason != .missing {
+      var doubtful = Stacks()
+      doubtful.doubt = Cause(
+        "unreadable", observed: "\(error.path) \(error.reason.words)", evidence: [Place(error.path)])
+      return (doubtful, Stacks())
+    }
+    guard let configuration else { throw StackBuilder.Abort(place: Place("/etc/pam.conf")) }
+    func read(_ service: String) throws(StackBuilder.Abort) -> Stacks {
+      var builder = StackBuilder(dialect, files.find)
+      let lines = configuration.lines.filter { $0.service == service }.map(\.line)
+      try builder.read(lines: lines, path: "/etc/pam.conf", isBroken: configuration.isBroken)
+      return builder.stacks
+    }
+    return (name == "other" ? Stacks() : try read(name), try read("other"))
+  }
+
+  /// Stacks are read once for all accounts.
+  private final class Memory: Sendable {
+    private let known = Mutex<[String: Loaded]>([:])
+
+    func stacks(_ name: String, _ load: () -> Loaded) -> Loaded {
+      if let loaded = known.withLock({ $0[name] }) { return loaded }
+      let loaded = load()
+      known.withLock { $0[name] = loaded }
+      return loaded
+    }
+  }
+}
+
+extension PAM.Dialect {
+  /// Without a known version, the rules of today.
+  init(version: PAM.Version?, isDebian: Bool) {
+    let version = version ?? PAM.Version(1, 7)
+    lines = version < PAM.Version(1, 6) ? .before16 : .since16
+    hasAtInclude = isDebian
+    limitsIncludes = version >= PAM.Version(1, 6)
   }
 }

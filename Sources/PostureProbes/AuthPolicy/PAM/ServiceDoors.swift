@@ -5,14 +5,21 @@ enum ServiceDoors {
   static func look(_ context: AuthContext, services: [String]) -> ProbeResult {
     var result = ProbeResult()
     for service in services {
+      let call = PAM.Call(service)
       for account in context.accounts.people {
-        let outcome = context.pam.outcome(of: PAM.Call(service), for: account)
-        var door = Door(
-          "pam@\(service)", .entry, account.name, outcome.opening, because: outcome.because, cause: outcome.cause)
-        door.counts = false
-        result.doors.append(door)
+        result.doors.append(door(call, account.name, context.pam.outcome(of: call, for: account)))
+      }
+      for source in context.accounts.externalSources {
+        result.doors.append(door(call, "external:\(source)", context.pam.outcome(of: call, for: nil)))
       }
     }
     return result
+  }
+
+  private static func door(_ call: PAM.Call, _ subject: String, _ outcome: PAM.Outcome) -> Door {
+    var door = Door(
+      "pam@\(call.service)", .entry, subject, outcome.opening, because: outcome.because, cause: outcome.cause)
+    door.counts = false
+    return door
   }
 }

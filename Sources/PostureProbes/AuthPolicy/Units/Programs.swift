@@ -1,7 +1,8 @@
 /// Programs of the examined system: where they are, and what a name really is.
 enum Programs {
   static let folders = [
-    "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin", "/run/current-system/sw/bin",
+    "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin", "/run/wrappers/bin",
+    "/run/current-system/sw/bin",
   ]
 
   /// The first place where a program of this name is.

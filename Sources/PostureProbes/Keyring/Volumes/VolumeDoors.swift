@@ -9,9 +9,10 @@ enum VolumeDoors {
     let system = volumes.door(holding: "/")
     let used = Set(mounts.flatMap { volumes.ground(of: $0).mappings })
     for mapping in volumes.mappings {
-      var door = volumes.door(of: mapping)
-      door.counts = used.contains(mapping.name) && door.counts
+      var (door, remarks) = volumes.door(of: mapping)
+      door.counts = used.contains(mapping.name)
       result.doors.append(door)
+      result.remarks += remarks.map { Remark($0, check: .disk, door: door.name) }
     }
     for mount in mounts {
       if let door = volumes.unmappedDoor(of: mount) { result.doors.append(door) }
@@ -22,11 +23,6 @@ enum VolumeDoors {
 }
 
 extension Volumes {
-  /// The row of an encrypted volume.
-  func door(of mapping: Mapping) -> Door {
-    Door("volume:\(mapping.name)", .secret, "*", nil, because: [Reason("volume.encrypted", mapping.place)])
-  }
-
   /// The row of a mount that no single mapping stands for; nil where one does.
   func unmappedDoor(of mount: MountTable.Mount) -> Door? {
     let ground = ground(of: mount)
@@ -47,22 +43,5 @@ extension Volumes {
       door.proof = Door.Proof(.header, .ok)
     }
     return door
-  }
-
-  /// Of several devices the weakest counts, as each gives a part away.
-  func opening(of ground: Ground) -> Opening? {
-    switch ground {
-    case .plain: return .always
-    case .unknown: return nil
-    case .mapping(let name, let below):
-      let own = mapping(name).flatMap { door(of: $0).opening }
-      guard let deeper = opening(of: below) else { return own }
-      return own?.and(deeper)
-    case .legs(let legs):
-      let openings = legs.map(opening)
-      if openings.contains(.always) { return .always }
-      if openings.contains(nil) { return nil }
-      return openings.compactMap { $0 }.reduce(.never) { $0.or($1) }
-    }
   }
 }

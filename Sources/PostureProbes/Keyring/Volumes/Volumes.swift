@@ -8,22 +8,38 @@ final class Volumes {
   let crypttab: [CrypttabEntry]
   let mappings: [Mapping]
   let devices: BlockDevices
+  let initialRAMDisk: InitialRAMDisk
+  let commandLine: KernelCommandLine
   /// Homes of the people of this system.
   private let homes: [String]
   private var grounds: [String: Ground] = [:]
+  private var doors: [String: (door: Door, remarks: [Cause])] = [:]
+  /// Mappings whose ways are being looked for: one that comes up again needs itself.
+  private var open: Set<String> = []
 
   init(_ system: System, _ distribution: Distribution, _ accounts: Accounts) {
     self.system = system
     self.distribution = distribution
     mounts = MountTable(system)
     devices = BlockDevices(system)
+    initialRAMDisk = InitialRAMDisk(system)
+    commandLine = KernelCommandLine(system)
     crypttab = Crypttab.parse(system.text(Crypttab.path) ?? "")
     homes = accounts.people.map(\.home).filter { $0.hasPrefix("/") && $0 != "/" }
-    mappings = Self.mappings(crypttab, devices)
+    mappings = Self.mappings(crypttab, commandLine, devices)
   }
 
-  private static func mappings(_ crypttab: [CrypttabEntry], _ devices: BlockDevices) -> [Mapping] {
-    var found = crypttab.map { Mapping(name: $0.name, entry: $0, source: $0.source, place: $0.place) }
+  private static func mappings(
+    _ crypttab: [CrypttabEntry], _ commandLine: KernelCommandLine, _ devices: BlockDevices
+  ) -> [Mapping] {
+    var found = crypttab.reduce(into: [Mapping]()) { found, entry in
+      if found.contains(where: { $0.name == entry.name }) { return }
+      found.append(Mapping(name: entry.name, entry: entry, source: entry.source, place: entry.place))
+    }
+    for (name, source) in commandLine.mappings
+    where !found.contains(where: { $0.name == name || $0.source == source }) {
+      found.append(Mapping(name: name, source: source, place: commandLine.place))
+    }
     for device in devices.mappings where device.isEncrypted {
       guard let name = device.mapping else { continue }
       if let known = found.firstIndex(where: { $0.name == name }) {
@@ -41,11 +57,58 @@ final class Volumes {
   func mapping(_ name: String) -> Mapping? { mappings.first { $0.name == name } }
 
   func ground(of mount: MountTable.Mount) -> Ground {
-    if let known = grounds[mount.point] { return known }
+    let key = "\(mount.point) \(mount.source)"
+    if let known = grounds[key] { return known }
     let finder = GroundFinder(system: system, devices: devices, mounts: mounts, crypttab: crypttab)
     let ground = finder.ground(of: mount)
-    grounds[mount.point] = ground
+    grounds[key] = ground
     return ground
+  }
+
+  // MARK: What opens what
+
+  /// The row of an encrypted volume, and what is worth a remark about it.
+  func door(of mapping: Mapping) -> (door: Door, remarks: [Cause]) {
+    if let known = doors[mapping.name] { return known }
+    guard open.insert(mapping.name).inserted else {
+      // Its key lies on itself, or on one that waits for it.
+      return (Door("volume:\(mapping.name)", .secret, "*", nil, because: [Reason("volume.loop", mapping.place)]), [])
+    }
+    defer { open.remove(mapping.name) }
+    let found = VolumeDoor(self, mapping).look()
+    doors[mapping.name] = found
+    return found
+  }
+
+  /// What opens the place that a file lies on, for the unlocking of `mapping`; nil where it lies on that very volume.
+  func opening(ofPath path: String, before mapping: Mapping) -> Opening? {
+    guard let mount = mounts.mount(holding: path) else { return .always }
+    return opening(of: ground(of: mount))
+  }
+
+  /// Of several devices the weakest counts, as each gives a part away.
+  func opening(of ground: Ground) -> Opening? {
+    switch ground {
+    case .plain: return .always
+    case .unknown: return nil
+    case .mapping(let name, let below):
+      let own = mapping(name).flatMap { door(of: $0).door.opening }
+      guard let deeper = opening(of: below) else { return own }
+      return own?.and(deeper)
+    case .legs(let legs):
+      let openings = legs.map(opening)
+      if openings.contains(.always) { return .always }
+      if openings.contains(nil) { return nil }
+      return openings.compactMap { $0 }.reduce(.never) { $0.or($1) }
+    }
+  }
+
+  /// Opened before the real root is there.
+  func isEarly(_ mapping: Mapping) -> Bool {
+    if mapping.entry?.isInInitrd == true { return true }
+    if mapping.entry == nil, mapping.uuid == nil { return true }
+    let points: Set = ["/", "/usr"]
+    return mounts.mounts.contains { points.contains($0.point) && ground(of: $0).mappings.contains(mapping.name) }
   }
 
   // MARK: What is where

@@ -1,0 +1,159 @@
+import Posture
+import PosturePlatform
+
+/// Puts the account databases of a system together.
+struct AccountReader {
+  private let system: System
+  let sources: NameSources
+  let definitions: LoginDefinitions
+  private(set) var accounts: [Account] = []
+  private(set) var groups = GroupTable()
+  private(set) var result = ProbeResult()
+  private var known: Set<String> = []
+
+  /// What falls with the account databases.
+  private static let checks: [CheckName] = [
+    .passcode, .ownerAuthentication, .remoteEntry, .elevation, .screenLock,
+  ]
+
+  init(_ system: System) {
+    self.system = system
+    sources = NameSources(system)
+    definitions = LoginDefinitions(system)
+    readGroups()
+    if sources.usesFiles { readTable("/etc/passwd", "/etc/shadow", .files, isRequired: true) }
+    if sources.passwd.contains("altfiles") {
+      readTable("/usr/lib/passwd", "/etc/shadow", .altfiles, isRequired: false)
+    }
+    if sources.passwd.contains("extrausers") {
+      readTable("/var/lib/extrausers/passwd", "/var/lib/extrausers/shadow", .extrausers, isRequired: false)
+    }
+    if sources.passwd.contains("systemd") { readRecords() }
+  }
+
+  /// sss stands in stock configurations that have no sssd: without its configuration nobody comes from there.
+  var externalSources: [String] {
+    let isCompatNIS = sources.usesCompat && hasCompatRow
+    return sources.external.filter { $0 != "sss" || hasSSSD } + (isCompatNIS ? ["nis"] : [])
+  }
+
+  private var hasSSSD: Bool {
+    if system.exists("/etc/sssd/sssd.conf") || system.exists("/usr/etc/sssd/sssd.conf") { return true }
+    return ((try? system.list("/etc/sssd/conf.d")) ?? []).contains { $0.hasSuffix(".conf") }
+  }
+
+  private var hasCompatRow = false
+
+  // MARK: Files
+
+  private mutating func readGroups() {
+    for (source, path) in [
+      ("files", "/etc/group"), ("altfiles", "/usr/lib/group"), ("extrausers", "/var/lib/extrausers/group"),
+    ] where source == "files" || sources.group.contains(source) { groups.add(system, path) }
+    if let failure = groups.failure { gap("/etc/group", failure, [.ownerAuthentication, .elevation]) }
+  }
+
+  private mutating func readTable(_ path: String, _ shadowPath: String, _ source: Account.Source, isRequired: Bool) {
+    let table: ColonTable
+    do throws(System.Unreadable) { table = try ColonTable(system, path) } catch {
+      if isRequired || error != .missing { gap(path, error, Self.checks) }
+      return
+    }
+    let shadow = ShadowTable(system, shadowPath)
+    if let failure = shadow.failure { gap(shadowPath, failure, [.passcode]) }
+    var excluded: Set<String> = []
+    for row in table.rows {
+      if let sign = row.fields[0].first, sign == "+" || sign == "-" {
+        note(compat: row.fields[0], &excluded)
+        continue
+      }
+      guard row.fields.count >= 7, !excluded.contains(row.fields[0]) else { continue }
+      add(row, path, shadow, source)
+    }
+  }
+
+  /// `+` rows of compat bring people of NIS in, `-name` keeps one out that comes later.
+  private mutating func note(compat name: String, _ excluded: inout Set<String>) {
+    guard sources.usesCompat else { return }
+    if name.hasPrefix("+") { hasCompatRow = true } else { excluded.insert(String(name.dropFirst())) }
+  }
+
+  private mutating func add(
+    _ row: ColonTable.Row, _ path: String, _ shadow: ShadowTable, _ source: Account.Source
+  ) {
+    let fields = row.fields
+    guard !fields[0].isEmpty, let uid = UInt32(fields[2]), let gid = UInt32(fields[3]),
+      known.insert(fields[0]).inserted
+    else { return }
+    let secret = Secret(fields, shadow, Place(path, line: row.line))
+    if secret.isTooCostly {
+      let cause = Cause(
+        "hashTooCostly", observed: "\(fields[0]): the hash asks for more rounds than are tried",
+        evidence: [secret.place])
+      result.remarks.append(Remark(cause, check: .passcode, subject: fields[0]))
+    }
+    accounts.append(
+      Account(
+        name: fields[0], uid: uid, gid: gid, home: fields[5], shell: fields[6], kind: kind(uid, fields[6]),
+        password: secret.field.password, scheme: secret.field.scheme,
+        account: Accounts.state(secret.ageing, fields[6]), hash: secret.hash, isUnshadowed: secret.isUnshadowed,
+        hasNoShadowRow: secret.hasNoShadowRow, groups: groups.groups(of: fields[0], primary: gid),
+        place: secret.place, source: source, ageing: secret.ageing))
+  }
+
+  private func kind(_ uid: UInt32, _ shell: String) -> Subject.Kind {
+    if uid == 0 { return .root }
+    return definitions.isRegular(uid) && LoginShell.admits(shell) ? .owner : .service
+  }
+
+  /// Where the password of a row is, and what it is.
+  private struct Secret {
+    var field: PasswordField
+    var hash: String?
+    var ageing = Account.Ageing.none
+    var place: Place
+    var isUnshadowed = false
+    var hasNoShadowRow = false
+
+    var isTooCostly: Bool { field.isTooCostly }
+
+    init(_ fields: [String], _ shadow: ShadowTable, _ place: Place) {
+      self.place = place
+      guard fields[1] == "x" || fields[1] == "##\(fields[0])" else {
+        isUnshadowed = true
+        hash = fields[1]
+        field = PasswordField(fields[1])
+        return
+      }
+      if let row = shadow[fields[0]] {
+        hash = row.hash
+        field = PasswordField(row.hash)
+        ageing = row.ageing
+        self.place = row.place
+      } else if shadow.failure != nil {
+        field = PasswordField(.unreadable)
+        self.place = Place(shadow.path)
+      } else {
+        field = PasswordField(.none)
+        hasNoShadowRow = true
+      }
+    }
+  }
+
+  // MARK: Records
+
+  private mutating func readRecords() {
+    let records = UserRecords(system)
+    for record in records.records where !known.contains(record.name) {
+      guard let account = record.account(now: system.now, groups: groups.groups) else { continue }
+      known.insert(account.name)
+      accounts.append(account)
+    }
+    for failure in records.failures { gap(failure.path, failure.reason, Self.checks) }
+  }
+
+  private mutating func gap(_ path: String, _ reason: System.Unreadable, _ checks: [CheckName]) {
+    let cause = Cause("unreadable", observed: "\(path) \(reason.words)", evidence: [Place(path)])
+    result.gaps.append(Gap(cause, checks: checks))
+  }
+}

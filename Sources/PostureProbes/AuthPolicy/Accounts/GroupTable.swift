@@ -1,0 +1,30 @@
+/// group(5): who is in what.
+struct GroupTable: Sendable {
+  private(set) var names: Set<String> = []
+  private var nameOfID: [UInt32: String] = [:]
+  private var groupsOfMember: [String: Set<String>] = [:]
+  private(set) var failure: System.Unreadable?
+
+  mutating func add(_ system: System, _ path: String) {
+    do throws(System.Unreadable) {
+      for row in try ColonTable(system, path).rows where row.fields.count >= 4 { add(row.fields) }
+    } catch { if error != .missing { failure = failure ?? error } }
+  }
+
+  private mutating func add(_ fields: [String]) {
+    guard !fields[0].hasPrefix("+"), !fields[0].hasPrefix("-"), names.insert(fields[0]).inserted else { return }
+    if let id = UInt32(fields[2]), nameOfID[id] == nil { nameOfID[id] = fields[0] }
+    for member in fields[3].split(separator: ",") {
+      groupsOfMember[member.trimmed, default: []].insert(fields[0])
+    }
+  }
+
+  /// Further groups of a user, as a user record lists them.
+  mutating func add(member: String, of groups: [String]) { groupsOfMember[member, default: []].formUnion(groups) }
+
+  func groups(of name: String, primary: UInt32) -> Set<String> {
+    var groups = groupsOfMember[name] ?? []
+    if let own = nameOfID[primary] { groups.insert(own) }
+    return groups
+  }
+}

@@ -1,0 +1,55 @@
+/// nsswitch.conf(5): where accounts, passwords and groups come from.
+struct NameSources: Sendable {
+  private(set) var passwd = ["files"]
+  private(set) var shadow = ["files"]
+  private(set) var group = ["files"]
+  private(set) var sudoers = ["files"]
+
+  init() {}
+
+  init(_ system: System) {
+    let paths = ["/etc/nsswitch.conf", "/usr/etc/nsswitch.conf", "/usr/share/nsswitch.conf"]
+    guard let path = paths.first(where: system.exists), let text = system.text(path) else { return }
+    for line in text.split(separator: "\n") {
+      let content = line.prefix { $0 != "#" }
+      guard let colon = content.firstIndex(of: ":") else { continue }
+      set(content[..<colon].filter { !$0.isWhitespace }, Self.sources(content[content.index(after: colon)...]))
+    }
+    // Without a line of its own, shadow follows passwd's default.
+  }
+
+  private mutating func set(_ database: String, _ sources: [String]) {
+    guard !sources.isEmpty else { return }
+    switch database {
+    case "passwd": passwd = sources
+    case "shadow": shadow = sources
+    case "group": group = sources
+    case "sudoers": sudoers = sources
+    default: break
+    }
+  }
+
+  /// The names, without the actions in brackets.
+  private static func sources(_ text: Substring) -> [String] {
+    var names: [String] = []
+    var isAction = false
+    for word in text.split(whereSeparator: \.isWhitespace) {
+      if word.hasPrefix("[") { isAction = true }
+      if !isAction { names.append(String(word)) }
+      if word.hasSuffix("]") { isAction = false }
+    }
+    return names
+  }
+
+  /// The rows of /etc/passwd count.
+  var usesFiles: Bool { passwd.contains { ["files", "compat", "db"].contains($0) } }
+  var usesCompat: Bool { passwd.contains("compat") }
+
+  /// Sources whose people are on this disk, or that have none.
+  private static let local: Set<String> = [
+    "files", "compat", "db", "systemd", "extrausers", "altfiles", "mymachines", "cache", "lwres", "usrfiles",
+  ]
+
+  /// Sources of people that cannot be read here: sss, ldap, winbind …
+  var external: [String] { passwd.filter { !Self.local.contains($0) } }
+}

@@ -1,0 +1,136 @@
+import Posture
+
+/// What the hash field of shadow(5), or of passwd(5), says.
+struct PasswordField: Hashable, Sendable {
+  var password: Subject.Password
+  var scheme: String?
+  /// The hash would take longer to compute than an examination may take, so it was not tried.
+  var isTooCostly = false
+
+  init(_ field: String) {
+    if field.isEmpty {
+      self.init(.empty)
+    } else if field.hasPrefix("!") || field.hasPrefix("*") {
+      self.init(.locked)
+    } else {
+      self = HashScheme.classify(Self.withoutAgeing(field))
+    }
+  }
+
+  init(_ password: Subject.Password, scheme: String? = nil) {
+    self.password = password
+    self.scheme = scheme
+  }
+
+  private static let hashCharacters = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789./".utf8)
+
+  static func isHashText(_ text: some Sequence<UInt8>) -> Bool { text.allSatisfy(hashCharacters.contains) }
+
+  /// pam_unix cuts what HP-UX puts behind the 13 characters of a hash.
+  private static func withoutAgeing(_ field: String) -> String {
+    let bytes = Array(field.utf8)
+    guard bytes.first != UInt8(ascii: "$"), bytes.first != UInt8(ascii: "_"), bytes.count > 13 else { return field }
+    let end = bytes[13...].firstIndex { !hashCharacters.contains($0) } ?? bytes.count
+    return String(decoding: bytes[..<end], as: UTF8.self)
+  }
+}
+
+/// The hash schemes of crypt(5).
+enum HashScheme {
+  /// Prefix and name.
+  private static let prefixes: [(prefix: String, name: String)] = [
+    ("$y$", "yescrypt"), ("$gy$", "gostYescrypt"), ("$7$", "scrypt"), ("$2a$", "bcrypt"), ("$2b$", "bcrypt"),
+    ("$2x$", "bcrypt"), ("$2y$", "bcrypt"), ("$6$", "sha512crypt"), ("$5$", "sha256crypt"), ("$sha1", "sha1crypt"),
+    ("$md5", "sunmd5"), ("$1$", "md5crypt"), ("$3$", "nt"),
+  ]
+
+  static func classify(_ hash: String) -> PasswordField {
+    guard let known = prefixes.first(where: { hash.hasPrefix($0.prefix) }) else { return withoutPrefix(hash) }
+    return tried(hash, known.name)
+  }
+
+  private static func withoutPrefix(_ hash: String) -> PasswordField {
+    let count = hash.utf8.count
+    if hash.hasPrefix("_"), count == 20 { return tried(hash, "bsdicrypt") }
+    guard !hash.hasPrefix("$"), PasswordField.isHashText(hash.utf8) else { return PasswordField(.unmatchable) }
+    if count == 13 { return tried(hash, "descrypt") }
+    // A segment of eleven characters for each eight of the password; the empty one has a single segment.
+    if count > 13, count % 11 == 2 { return PasswordField(.set, scheme: "bigcrypt") }
+    return PasswordField(.unmatchable)
+  }
+
+  /// Lets the C library hash the empty password. What it makes of the field's setting also tells whether any password
+  /// could ever give the field.
+  private static func tried(_ hash: String, _ name: String) -> PasswordField {
+    guard HashCost.isBearable(hash, name) else {
+      var field = PasswordField(.unreadable, scheme: name)
+      field.isTooCostly = true
+      return field
+    }
+    guard let made = HashTrial.hashOfEmpty(hash) else { return PasswordField(.unmatchable, scheme: nil) }
+    if made == hash { return PasswordField(.emptyHash, scheme: name) }
+    return isSameShape(made, hash) ? PasswordField(.set, scheme: name) : PasswordField(.unmatchable, scheme: name)
+  }
+
+  /// Same length and same setting: only the part that depends on the password differs.
+  private static func isSameShape(_ made: String, _ hash: String) -> Bool {
+    let made = Array(made.utf8)
+    let hash = Array(hash.utf8)
+    guard made.count == hash.count,
+      PasswordField.isHashText(hash.filter { $0 != 36 && $0 != 61 && $0 != 44 && $0 != 95 })
+    else { return false }
+    guard let end = made.lastIndex(of: UInt8(ascii: "$")) else { return made.prefix(2) == hash.prefix(2) }
+    // bcrypt has no separator between salt and hash.
+    return made[...end] == hash[...end]
+  }
+}
+
+/// How long a hash may take: fields are under the control of whoever writes shadow(5).
+enum HashCost {
+  static func isBearable(_ hash: String, _ scheme: String) -> Bool {
+    let parts = hash.split(separator: "$", omittingEmptySubsequences: false).map(String.init)
+    guard hash.utf8.count <= 512 else { return false }
+    switch scheme {
+    case "sha512crypt", "sha256crypt": return rounds(parts, "rounds=", default: 5000) <= 50_000
+    case "sunmd5":
+      return rounds(parts.flatMap { $0.split(separator: ",").map(String.init) }, "rounds=", default: 0) <= 50_000
+    case "sha1crypt": return parts.count > 2 && (Int(parts[2]) ?? .max) <= 600_000
+    case "bcrypt": return parts.count > 2 && (Int(parts[2]) ?? .max) <= 12
+    case "yescrypt", "gostYescrypt": return parts.count > 2 && isBearableYescrypt(Array(parts[2].utf8))
+    case "scrypt": return parts.count > 2 && isBearableScrypt(Array(parts[2].utf8))
+    case "bsdicrypt": return count(Array(hash.utf8)[1..<5]) <= 100_000
+    default: return true
+    }
+  }
+
+  private static func rounds(_ parts: [String], _ label: String, default standard: Int) -> Int {
+    guard let part = parts.first(where: { $0.hasPrefix(label) }) else { return standard }
+    return Int(part.dropFirst(label.utf8.count)) ?? .max
+  }
+
+  /// Value of one character of crypt's alphabet.
+  private static func value(_ byte: UInt8) -> Int? {
+    switch byte {
+    case 46...57: Int(byte) - 46
+    case 65...90: Int(byte) - 65 + 12
+    case 97...122: Int(byte) - 97 + 38
+    default: nil
+    }
+  }
+
+  private static func count(_ bytes: some Sequence<UInt8>) -> Int {
+    bytes.enumerated().reduce(0) { $0 | (value($1.element) ?? 63) << (6 * $1.offset) }
+  }
+
+  /// `j9T`: flavour, log2 of the cost less one, block size less one; anything longer sets further parameters.
+  private static func isBearableYescrypt(_ setting: [UInt8]) -> Bool {
+    guard setting.count == 3, let cost = value(setting[1]), let block = value(setting[2]) else { return false }
+    return cost <= 13 && block <= 31
+  }
+
+  /// One character of log2 of the cost, then five each of block size and parallelism.
+  private static func isBearableScrypt(_ setting: [UInt8]) -> Bool {
+    guard setting.count >= 11, let cost = value(setting[0]) else { return false }
+    return cost <= 14 && count(setting[1..<6]) <= 32 && count(setting[6..<11]) <= 2
+  }
+}

@@ -1,0 +1,105 @@
+import Posture
+
+/// The rules of polkit(8) in the order in which it asks them.
+struct PolkitRules: Sendable {
+  struct Rule: Sendable {
+    var isAboutAdministrators: Bool
+    /// nil: its text is beyond the part of JavaScript that is read here.
+    var function: PolkitScript.Function?
+    var globals: [String: PolkitValue]
+    /// Every text literal within.
+    var literals: [String]
+    /// Its text holds a result that asks for less than an administrator.
+    var mayEase: Bool
+    var place: Place
+    /// From the directory of packages.
+    var isVendor: Bool
+
+    /// Whether the text names the action, or a part of it, or no action at all.
+    func touches(_ action: String) -> Bool {
+      let ids = literals.filter { $0.contains(".") && !$0.contains("/") && !$0.contains(" ") }
+      return ids.isEmpty || ids.contains { action.hasPrefix($0) || action.hasSuffix($0) }
+    }
+  }
+
+  private(set) var rules: [Rule] = []
+  /// Directories and files that this process may not read.
+  private(set) var unreadable: [Cause] = []
+
+  /// Strongest first among files of one name.
+  static let folders = [
+    "/etc/polkit-1/rules.d", "/run/polkit-1/rules.d", "/usr/local/share/polkit-1/rules.d",
+    "/usr/share/polkit-1/rules.d",
+  ]
+
+  init(_ system: System) {
+    var files: [(name: String, rank: Int)] = []
+    for (rank, folder) in Self.folders.enumerated() {
+      do throws(System.Unreadable) {
+        files += try system.list(folder).filter { $0.hasSuffix(".rules") }.map { ($0, rank) }
+      } catch {
+        if error != .missing { note(folder, error) }
+      }
+    }
+    for file in files.sorted(by: { ($0.name, $0.rank) < ($1.name, $1.rank) }) {
+      add("\(Self.folders[file.rank])/\(file.name)", isVendor: file.rank == Self.folders.count - 1, system)
+    }
+  }
+
+  private mutating func note(_ path: String, _ error: System.Unreadable) {
+    unreadable.append(Cause("unreadable", observed: "\(path) \(error.words)", evidence: [Place(path)]))
+  }
+
+  private mutating func add(_ path: String, isVendor: Bool, _ system: System) {
+    let file: System.File
+    do throws(System.Unreadable) { file = try system.read(path) } catch {
+      // A link to /dev/null switches a file off.
+      if error != .missing, error != .notRegular { note(path, error) }
+      return
+    }
+    // polkitd reports an error of syntax and goes on without the file.
+    guard let tokens = PolkitTokens.read(file.bytes) else { return }
+    rules += PolkitRuleFile.rules(of: tokens, path, isVendor: isVendor)
+  }
+
+  // MARK: Answers
+
+  /// What the rules may answer about an action: `nothing` where none decides; and the last rule that had a say.
+  func results(_ question: PolkitEvaluator.Question, vendorOnly: Bool = false) -> (Set<PolkitValue>, Place?) {
+    var results: Set<PolkitValue> = []
+    var place: Place?
+    for rule in rules where !rule.isAboutAdministrators && !(vendorOnly && !rule.isVendor) {
+      let found = Self.results(of: rule, question)
+      if found != [.nothing] { place = rule.place }
+      results.formUnion(found.subtracting([.nothing]))
+      if !found.contains(.nothing) { return (results, place) }
+    }
+    results.insert(.nothing)
+    return (results, place)
+  }
+
+  private static func results(of rule: Rule, _ question: PolkitEvaluator.Question) -> Set<PolkitValue> {
+    guard let function = rule.function else {
+      return rule.touches(question.action) && rule.mayEase ? [.unknown, .nothing] : [.nothing]
+    }
+    var evaluator = PolkitEvaluator(question, globals: rule.globals)
+    return evaluator.results(of: function)
+  }
+
+  /// The identities that count as administrators (`unix-group:sudo`): nil where the rules cannot be told, empty where
+  /// none names any.
+  func administrators(_ question: PolkitEvaluator.Question) -> (identities: [String]?, place: Place?) {
+    for rule in rules where rule.isAboutAdministrators {
+      guard let function = rule.function else { return (nil, rule.place) }
+      var evaluator = PolkitEvaluator(question, globals: rule.globals)
+      let results = evaluator.results(of: function)
+      if results == [.nothing] { continue }
+      guard results.count == 1, case .list(let items) = results.first else { return (nil, rule.place) }
+      let names = items.compactMap { item -> String? in
+        if case .text(let text) = item { text } else { nil }
+      }
+      return (names.count == items.count ? names : nil, rule.place)
+    }
+    return ([], nil)
+  }
+}

@@ -1,0 +1,232 @@
+/// Anything that the part of JavaScript read here does not have.
+struct PolkitScriptError: Error, Hashable, Sendable {}
+
+/// Reads statements and expressions of a rule.
+struct PolkitScriptParser {
+  private let tokens: ArraySlice<PolkitTokens.Entry>
+  private var at: Int
+  private var depth = 0
+
+  init(_ tokens: ArraySlice<PolkitTokens.Entry>) {
+    self.tokens = tokens
+    at = tokens.startIndex
+  }
+
+  private var token: PolkitToken? { at < tokens.endIndex ? tokens[at].token : nil }
+  var isAtEnd: Bool { at >= tokens.endIndex }
+
+  private mutating func take(_ sign: String) -> Bool {
+    guard token == .sign(sign) else { return false }
+    at += 1
+    return true
+  }
+
+  private mutating func takeWord(_ word: String) -> Bool {
+    guard token == .name(word) else { return false }
+    at += 1
+    return true
+  }
+
+  private mutating func expect(_ sign: String) throws(PolkitScriptError) {
+    guard take(sign) else { throw PolkitScriptError() }
+  }
+
+  private mutating func identifier() throws(PolkitScriptError) -> String {
+    guard case .name(let word) = token else { throw PolkitScriptError() }
+    at += 1
+    return word
+  }
+
+  /// No rule is deeper than this; a text made to exhaust the stack is.
+  private mutating func enter() throws(PolkitScriptError) {
+    depth += 1
+    if depth > 60 { throw PolkitScriptError() }
+  }
+
+  // MARK: Statements
+
+  /// `function (a, b) { … }` or `(a, b) => { … }`.
+  mutating func function() throws(PolkitScriptError) -> PolkitScript.Function {
+    if takeWord("function"), case .name = token { at += 1 }
+    try expect("(")
+    var parameters: [String] = []
+    while !take(")") {
+      parameters.append(try identifier())
+      _ = take(",")
+    }
+    _ = take("=>")
+    return PolkitScript.Function(parameters: parameters, body: try block())
+  }
+
+  private mutating func block() throws(PolkitScriptError) -> [PolkitScript.Statement] {
+    try expect("{")
+    var body: [PolkitScript.Statement] = []
+    while !take("}") { body += try statement() }
+    return body
+  }
+
+  mutating func statement() throws(PolkitScriptError) -> [PolkitScript.Statement] {
+    try enter()
+    defer { depth -= 1 }
+    if take(";") { return [] }
+    if token == .sign("{") { return try block() }
+    if takeWord("if") { return [try branch()] }
+    if takeWord("switch") { return [try choose()] }
+    if takeWord("return") { return [.result(try returned())] }
+    if takeWord("break") {
+      _ = take(";")
+      return [.leave]
+    }
+    for word in ["var", "let", "const"] where takeWord(word) { return [try declaration()] }
+    return [.evaluate(try ended())]
+  }
+
+  private mutating func returned() throws(PolkitScriptError) -> PolkitScript.Expression? {
+    if take(";") || token == .sign("}") { return nil }
+    return try ended()
+  }
+
+  private mutating func ended() throws(PolkitScriptError) -> PolkitScript.Expression {
+    let value = try expression()
+    guard take(";") || token == .sign("}") || isOnNewLine else { throw PolkitScriptError() }
+    return value
+  }
+
+  /// A statement may end with its line.
+  private var isOnNewLine: Bool {
+    guard at < tokens.endIndex, at > tokens.startIndex else { return true }
+    return tokens[at].line > tokens[at - 1].line
+  }
+
+  private mutating func branch() throws(PolkitScriptError) -> PolkitScript.Statement {
+    try expect("(")
+    let condition = try expression()
+    try expect(")")
+    let then = try statement()
+    let otherwise = takeWord("else") ? try statement() : []
+    return .branch(condition, then, otherwise)
+  }
+
+  private mutating func choose() throws(PolkitScriptError) -> PolkitScript.Statement {
+    try expect("(")
+    let value = try expression()
+    try expect(")")
+    try expect("{")
+    var cases: [PolkitScript.Case] = []
+    while !take("}") {
+      var match: PolkitScript.Expression?
+      if !takeWord("default") {
+        guard takeWord("case") else { throw PolkitScriptError() }
+        match = try expression()
+      }
+      try expect(":")
+      var body: [PolkitScript.Statement] = []
+      while token != .name("case"), token != .name("default"), token != .sign("}") { body += try statement() }
+      cases.append(PolkitScript.Case(match: match, body: body))
+    }
+    return .choose(value, cases)
+  }
+
+  private mutating func declaration() throws(PolkitScriptError) -> PolkitScript.Statement {
+    let name = try identifier()
+    try expect("=")
+    return .declare(name, try ended())
+  }
+
+  // MARK: Expressions
+
+  mutating func expression() throws(PolkitScriptError) -> PolkitScript.Expression {
+    try enter()
+    defer { depth -= 1 }
+    let condition = try either()
+    guard take("?") else { return condition }
+    let yes = try expression()
+    try expect(":")
+    return .choice(condition, yes, try expression())
+  }
+
+  private mutating func either() throws(PolkitScriptError) -> PolkitScript.Expression {
+    var left = try both()
+    while take("||") { left = .either(left, try both()) }
+    return left
+  }
+
+  private mutating func both() throws(PolkitScriptError) -> PolkitScript.Expression {
+    var left = try comparison()
+    while take("&&") { left = .both(left, try comparison()) }
+    return left
+  }
+
+  private mutating func comparison() throws(PolkitScriptError) -> PolkitScript.Expression {
+    var left = try unary()
+    while let sign = ["===", "!==", "==", "!=", ">=", "<=", ">", "<"].first(where: { token == .sign($0) }) {
+      at += 1
+      left = .compare(sign, left, try unary())
+    }
+    return left
+  }
+
+  private mutating func unary() throws(PolkitScriptError) -> PolkitScript.Expression {
+    try enter()
+    defer { depth -= 1 }
+    if take("!") { return .not(try unary()) }
+    if take("-") { return .negative(try unary()) }
+    return try sum()
+  }
+
+  /// A text that is put together of several, as in a message for the log: its value is of no interest.
+  private mutating func sum() throws(PolkitScriptError) -> PolkitScript.Expression {
+    var value = try postfix()
+    while take("+") {
+      _ = try postfix()
+      value = .value(.unknown)
+    }
+    return value
+  }
+
+  private mutating func postfix() throws(PolkitScriptError) -> PolkitScript.Expression {
+    var value = try primary()
+    var links = 0
+    while links < 60 {
+      links += 1
+      if take(".") {
+        value = .member(value, try identifier())
+      } else if take("(") {
+        value = .call(value, try items(until: ")"))
+      } else {
+        return value
+      }
+    }
+    throw PolkitScriptError()
+  }
+
+  private mutating func items(until end: String) throws(PolkitScriptError) -> [PolkitScript.Expression] {
+    var items: [PolkitScript.Expression] = []
+    while !take(end) {
+      items.append(try expression())
+      if !take(","), token != .sign(end) { throw PolkitScriptError() }
+    }
+    return items
+  }
+
+  private mutating func primary() throws(PolkitScriptError) -> PolkitScript.Expression {
+    guard let token else { throw PolkitScriptError() }
+    at += 1
+    switch token {
+    case .text(let text): return .value(.text(text))
+    case .number(let number): return .value(.number(number))
+    case .regularExpression: return .value(.unknown)
+    case .name("true"): return .value(.truth(true))
+    case .name("false"): return .value(.truth(false))
+    case .name("null"), .name("undefined"): return .value(.nothing)
+    case .name("function"), .name("new"): throw PolkitScriptError()
+    case .name(let name): return .name(name)
+    case .sign("["): return .list(try items(until: "]"))
+    case .sign("("):
+      let value = try expression()
+      try expect(")")
+      return value
+    case .sign: throw PolkitScriptError()
+    }
+  }
+}

@@ -1,0 +1,229 @@
+import Glibc
+import Posture
+
+/// `sudo`, `sudo:<command>`.
+struct SudoDoors {
+  static func look(_ context: AuthContext) -> ProbeResult {
+    guard isInstalled(context.system) else { return ProbeResult() }
+    var doors = SudoDoors(context)
+    doors.look()
+    return doors.result
+  }
+
+  private let context: AuthContext
+  private let reading: SudoersReading?
+  private let judge: SudoersJudge
+  private let isWithoutPAM: Bool
+  private var result = ProbeResult()
+
+  /// The program is there, or its rules are and no package database says that it was removed.
+  private static func isInstalled(_ system: System) -> Bool {
+    if Programs.has("sudo", system) { return true }
+    guard !system.isLive, SudoersSource.mainFile(on: system) != nil else { return false }
+    let packages = (system.text("/var/lib/dpkg/status") ?? "").split(separator: "\n\n")
+    guard let row = packages.first(where: { $0.hasPrefix("Package: sudo\n") || $0.contains("\nPackage: sudo\n") })
+    else { return true }
+    return row.contains(" installed")
+  }
+
+  private init(_ context: AuthContext) {
+    self.context = context
+    let system = context.system
+    let host = HostName(system)
+    let main = SudoersSource.mainFile(on: system)
+    reading = main.map { SudoersReading($0, on: system, hostName: host.name) }
+    judge = SudoersJudge(
+      sudoers: reading?.sudoers ?? Sudoers(), accounts: context.accounts, groups: GroupNumbers(system), host: host,
+      now: Self.timestamp(system.now), main: Place(main ?? "/etc/sudoers"))
+    isWithoutPAM = ProofWithoutPAM.applies(to: system)
+  }
+
+  private static func timestamp(_ seconds: Int64) -> String {
+    var time = time_t(seconds)
+    var parts = tm()
+    gmtime_r(&time, &parts)
+    func padded(_ value: Int32, _ width: Int) -> String {
+      let digits = String(value)
+      return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+    return padded(parts.tm_year + 1900, 4) + padded(parts.tm_mon + 1, 2) + padded(parts.tm_mday, 2)
+      + padded(parts.tm_hour, 2) + padded(parts.tm_min, 2) + padded(parts.tm_sec, 2) + "Z"
+  }
+
+  private mutating func look() {
+    for account in context.accounts.owners { addRows(account.name, .account(account)) }
+    for source in context.accounts.externalSources { addRows("external:\(source)", .external) }
+    for account in context.accounts.services { addServiceRow(account) }
+    noteProblems()
+    noteStrangers()
+  }
+
+  // MARK: Rows
+
+  private mutating func addRows(_ subject: String, _ person: SudoersJudge.Person) {
+    let whole = row("sudo", .any, subject, person)
+    result.doors.append(whole)
+    // Who runs anything without proof gains nothing by a single command.
+    guard whole.answer != .notRequired, shutReason == nil else { return }
+    for command in assumed(true).namedCommands(for: person).prefix(200) {
+      var one = row("sudo:\(command)", .named(command), subject, person)
+      guard one.opening != whole.opening || one.whose != whole.whose else { continue }
+      one.counts = isRoot(command, person)
+      if one.answer == .notRequired, one.cause?.code == "sudoNoPassword" {
+        one.cause?.code = one.counts ? "sudoCommandIsRoot" : "sudoCommandNoPassword"
+      }
+      result.doors.append(one)
+    }
+  }
+
+  /// Programs that are root by themselves, and those that the person could replace.
+  private func isRoot(_ command: String, _ person: SudoersJudge.Person) -> Bool {
+    if RootCommands.amountsToRoot(command) { return true }
+    guard case .account(let account) = person else { return false }
+    let path = SudoersCommand(command).path
+    return path.hasPrefix("/") && isReplaceable(path, by: account)
+  }
+
+  private func isReplaceable(_ path: String, by account: Account) -> Bool {
+    var place = path
+    while place.count > 1 {
+      if let status = try? context.system.status(place), Self.isWritable(status, by: account) { return true }
+      if place == account.home { return true }
+      place = String(place[..<(place.lastIndex(of: "/") ?? place.startIndex)])
+    }
+    return false
+  }
+
+  private static func isWritable(_ status: System.Status, by account: Account) -> Bool {
+    // Everybody may write to a sticky directory, but not replace what belongs to others there.
+    let isOpen = status.mode & 0o002 != 0 && !(status.kind == .directory && status.mode & 0o1000 != 0)
+    return (status.owner == account.uid && account.uid != 0) || isOpen
+  }
+
+  /// A service account's row is shown where it is not closed and a rule is meant for it; it counts in no check.
+  private mutating func addServiceRow(_ account: Account) {
+    guard shutReason == nil, !account.isRoot else { return }
+    let decision = assumed(false).decide(.any, for: .account(account))
+    guard decision.isAllowed, decision.isPersonal || !decision.asksPassword else { return }
+    var door = row("sudo", .any, account.name, .account(account))
+    guard door.answer != .closed else { return }
+    door.counts = false
+    if door.cause?.code == "sudoNoPassword" { door.cause?.code = "sudoServiceNoPassword" }
+    result.doors.append(door)
+  }
+
+  private func assumed(_ value: Bool) -> SudoersJudge {
+    var judge = judge
+    judge.assumption = value
+    return judge
+  }
+
+  private func row(
+    _ name: String, _ command: SudoersJudge.Command, _ subject: String, _ person: SudoersJudge.Person
+  ) -> Door {
+    if let shutReason { return Door(name, .elevation, subject, .never, because: [shutReason]) }
+    let (opening, whose) = outcome(assumed(false).decide(command, for: person), command, person)
+    var (other, _) = outcome(assumed(true).decide(command, for: person), command, person)
+    if let hidden = reading?.source.unreadable.first, opening.opening?.answer != .notRequired {
+      other = PAM.Outcome(
+        opening: nil, because: [Reason("sudo.unreadable", hidden.place)],
+        cause: Cause("unreadable", observed: hidden.observed, evidence: [hidden.place]))
+    }
+    let final = opening.opening == other.opening ? opening : undecided(opening, other)
+    var door = Door(
+      name, .elevation, subject, final.opening, because: (reading.map { [$0.reason] } ?? []) + final.because,
+      cause: final.cause)
+    door.whose = final.opening == nil || final.opening == .never ? nil : whose
+    return door
+  }
+
+  private func undecided(_ one: PAM.Outcome, _ other: PAM.Outcome) -> PAM.Outcome {
+    guard let opening = other.opening else { return other }
+    let words = "a rule for somebody who is not in the local files would make it \(opening.answer.rawValue)"
+    return PAM.Outcome(
+      opening: nil, because: one.because + other.because + [Reason("sudo.membershipUnknown")],
+      cause: Cause("unknownDoor", observed: words, evidence: other.because.first?.place.map { [$0] }))
+  }
+
+  /// Why sudo works for nobody.
+  private var shutReason: Reason? {
+    guard let reading else { return Reason("sudo.noSudoers", file: "/etc/sudoers") }
+    if reading.source.unreadable.isEmpty, !reading.source.isUsable {
+      return Reason("sudo.sudoersRefused", reading.source.problems.first?.place)
+    }
+    if context.system.isLive, let path = Programs.path("sudo", context.system),
+      let status = try? context.system.status(path), status.owner != 0 || status.mode & 0o4000 == 0
+    {
+      return Reason("sudo.notSetuid", file: path)
+    }
+    return nil
+  }
+
+  // MARK: Proof
+
+  private func outcome(
+    _ decision: SudoersJudge.Decision, _ command: SudoersJudge.Command, _ person: SudoersJudge.Person
+  ) -> (PAM.Outcome, Door.Holder?) {
+    guard decision.isAllowed else {
+      return (PAM.Outcome(opening: .never, because: [decision.reason], cause: nil), nil)
+    }
+    var proof = self.proof(decision, decision.service, person)
+    // `sudo -i` has a service of its own where the package brings one.
+    let login = decision.loginService ?? "sudo-i"
+    if command == .any, decision.asksPassword, !isWithoutPAM, context.pam.hasService(login) {
+      proof = proof.or(self.proof(decision, login, person))
+    }
+    proof = proof.after([decision.reason])
+    if !decision.asksPassword, proof.opening?.answer == .notRequired {
+      proof.cause = Cause(
+        "sudoNoPassword", observed: decision.rule?.text ?? "", evidence: decision.reason.place.map { [$0] })
+    }
+    return (proof, decision.whose)
+  }
+
+  private func proof(
+    _ decision: SudoersJudge.Decision, _ service: String, _ person: SudoersJudge.Person
+  ) -> PAM.Outcome {
+    var account: Account?
+    if case .account(let local) = person { account = local }
+    let name = account?.name
+    if decision.whose == .root { account = context.accounts["root"] }
+    if decision.whose == .root, account == nil { return .never }
+    guard !isWithoutPAM else {
+      return decision.asksPassword
+        ? ProofWithoutPAM.outcome(for: account, takesEmpty: true)
+        : PAM.Outcome(opening: .always, because: [], cause: nil)
+    }
+    var call = PAM.Call(service)
+    call.caller = name
+    call.skipsAuthentication = !decision.asksPassword
+    return context.pam.outcome(of: call, for: account)
+  }
+
+  // MARK: Remarks
+
+  private mutating func noteProblems() {
+    guard let reading else { return }
+    for problem in (reading.source.problems + reading.problems).prefix(20) {
+      result.remarks.append(
+        Remark(Cause(problem.code, observed: problem.observed, evidence: [problem.place]), check: .elevation))
+    }
+  }
+
+  /// Rules for users who do not exist: whoever creates one of that name gives him root.
+  private mutating func noteStrangers() {
+    guard let reading, context.accounts.externalSources.isEmpty else { return }
+    var seen = Set<String>()
+    for rule in reading.sudoers.rules {
+      for item in rule.users where !item.isNegated {
+        guard case .user(let name) = item.name, context.accounts[name] == nil, seen.insert(name).inserted else {
+          continue
+        }
+        result.remarks.append(
+          Remark(
+            Cause("sudoUnknownUser", observed: rule.text, evidence: [rule.place]), check: .elevation, subject: name,
+            door: "sudo"))
+      }
+    }
+  }
+}

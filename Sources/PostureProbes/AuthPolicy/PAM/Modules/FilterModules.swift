@@ -1,0 +1,157 @@
+import Posture
+import PosturePlatform
+
+extension PAM.ModuleModels {
+  /// Modules that look at who calls from where, and ask nothing.
+  static let filters: [String: Model] = [
+    "rootok": rootok, "nologin": nologin, "wheel": wheel, "securetty": securetty, "localuser": localuser,
+    "usertype": usertype, "shells": shells, "succeed_if": PAM.SucceedIf.answer, "listfile": PAM.ListFile.answer,
+    "faillock": PAM.FailLock.answer, "access": PAM.Access.answer, "time": PAM.TimeLimits.answer, "debug": debug,
+  ]
+
+  private static func granted(_ code: PAM.Code, _ question: PAM.ModuleQuestion, _ why: String) -> PAM.ModuleAnswer {
+    .fixed(code, grant: code == .success ? Cause("pamFilterGrants", observed: why) : nil)
+  }
+
+  private static let rootok: Model = { question in
+    granted(
+      question.call.callerUID == 0 ? .success : .authenticationError, question,
+      "pam_rootok.so lets every process of root through")
+  }
+
+  private static let nologin: Model = { question in
+    let ordinary: PAM.Code = question.has("successok") ? .success : .ignore
+    let path = question.value("file") ?? ["/run/nologin", "/etc/nologin"].first(where: question.system.exists)
+    guard let path, question.system.exists(path) else { return .fixed(ordinary) }
+    var answer = PAM.ModuleAnswer.fixed(question.account?.isRoot == true ? .success : .authenticationError)
+    answer.because = [Reason("nologin", file: path)]
+    return answer
+  }
+
+  private static let wheel: Model = { question in
+    let words = Set(question.arguments)
+    if words.contains("root_only"), question.account?.isRoot != true { return .fixed(.ignore) }
+    let caller: Account?
+    if let name = question.call.caller {
+      guard let known = question.accounts[name] else {
+        return question.anything(Cause("membershipUnknown", observed: "groups of \(name) cannot be asked"))
+      }
+      caller = known
+    } else {
+      caller = question.call.callerUID == 0 ? question.accounts.all.first { $0.isRoot } : question.account
+    }
+    guard let caller else { return .fixed(.serviceError) }
+    let group = question.value("group") ?? (question.accounts.hasGroup("wheel") ? "wheel" : "root")
+    let denies = words.contains("deny")
+    let trusts = words.contains("trust")
+    guard question.accounts.hasGroup(group) else { return .fixed(denies ? .ignore : .authenticationError) }
+    let pass: PAM.Code = trusts ? .success : .ignore
+    let code: PAM.Code = caller.isMember(of: group) != denies ? pass : .permissionDenied
+    return granted(code, question, "pam_wheel.so trust: \(caller.name) and group \(group)")
+  }
+
+  private static let securetty: Model = { question in
+    guard question.account?.isRoot == true else { return .fixed(.success) }
+    let paths = ["/etc/securetty", "/usr/etc/securetty", "/usr/share/securetty"]
+    guard let path = paths.first(where: question.system.exists) else { return .fixed(.success) }
+    return PAM.SecureTerminals(question.system, path).answer(question)
+  }
+
+  private static let localuser: Model = { question in
+    let path = question.value("file") ?? "/etc/passwd"
+    guard path == "/etc/passwd" else { return membership(of: path, question) }
+    let isLocal = question.account?.source == .files
+    return granted(isLocal ? .success : .permissionDenied, question, "pam_localuser.so lets every local user through")
+  }
+
+  private static func membership(of path: String, _ question: PAM.ModuleQuestion) -> PAM.ModuleAnswer {
+    guard let name = question.account?.name else { return .fixed(.permissionDenied) }
+    do throws(System.Unreadable) {
+      let text = try question.system.read(path).text
+      let isListed = text.split(separator: "\n").contains { $0.hasPrefix("\(name):") }
+      return granted(isListed ? .success : .permissionDenied, question, "pam_localuser.so file=\(path)")
+    } catch {
+      if error == .missing { return .fixed(.systemError) }
+      return question.anything(question.unreadable(path, error))
+    }
+  }
+
+  private static let usertype: Model = { question in
+    let uid: UInt32
+    if question.has("use_uid") {
+      uid = question.call.callerUID
+    } else {
+      guard let account = question.account else {
+        return .oneOf([.success, .authenticationError], Cause("membershipUnknown", observed: "uid cannot be asked"))
+      }
+      uid = account.uid
+    }
+    guard let wanted = question.arguments.last(where: { $0 == "issystem" || $0 == "isregular" }) else {
+      return .fixed(.serviceError)
+    }
+    let isSystem = question.accounts.loginDefinitions.isSystem(uid)
+    return granted(
+      isSystem == (wanted == "issystem") ? .success : .authenticationError, question, "pam_usertype.so \(wanted)")
+  }
+
+  private static let shells: Model = { question in
+    guard let shell = question.account?.shell else {
+      return .oneOf([.success, .authenticationError], Cause("membershipUnknown", observed: "shell cannot be asked"))
+    }
+    do throws(System.Unreadable) {
+      let listed = try question.system.read("/etc/shells").text.split(separator: "\n")
+      let isListed = listed.contains { $0.elementsEqual(shell.isEmpty ? "/bin/sh" : shell) }
+      return granted(isListed ? .success : .authenticationError, question, "pam_shells.so")
+    } catch {
+      return error == .missing
+        ? .fixed(.authenticationError) : question.anything(question.unreadable("/etc/shells", error))
+    }
+  }
+
+  /// Returns what its arguments say.
+  private static let debug: Model = { question in
+    let word = question.value(question.group == .auth ? "auth" : "acct") ?? "success"
+    let number = PAM.Code.names.dropLast().firstIndex(of: word).map { PAM.Code(Int16($0)) }
+    return granted(number ?? .serviceError, question, "pam_debug.so returns \(word)")
+  }
+}
+
+extension PAM {
+  /// securetty(5): the terminals that root may use.
+  struct SecureTerminals {
+    private let file: Result<System.File, System.Unreadable>
+    private let path: String
+
+    init(_ system: System, _ path: String) {
+      self.path = path
+      file = Result { () throws(System.Unreadable) in try system.read(path) }
+    }
+
+    private func terminals(_ file: System.File) -> [String] {
+      file.text.split(separator: "\n").filter { !$0.hasPrefix("#") }.map { String($0.prefix { !$0.isWhitespace }) }
+    }
+
+    /// Without a terminal named: the weakest of them.
+    func answer(_ question: ModuleQuestion) -> ModuleAnswer {
+      switch file {
+      case .failure(let error): return question.anything(question.unreadable(path, error))
+      case .success(let file):
+        if file.isWritableByOthers { return .fixed(.authenticationError) }
+        let terminals = terminals(file)
+        guard let terminal = question.call.terminal else {
+          return .fixed(terminals.isEmpty ? .authenticationError : .success)
+        }
+        let name = terminal.hasPrefix("/dev/") ? String(terminal.dropFirst(5)) : terminal
+        return .fixed(terminals.contains(name) ? .success : .authenticationError)
+      }
+    }
+
+    /// Whether the terminal (nil: any) counts as secure; nil where that cannot be told.
+    func isSecure(_ terminal: String?) -> Bool? {
+      guard case .success(let file) = file else { return nil }
+      let terminals = terminals(file)
+      guard let terminal else { return !terminals.isEmpty }
+      return terminals.contains(terminal.hasPrefix("/dev/") ? String(terminal.dropFirst(5)) : terminal)
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import Posture
+import PosturePlatform
+
+extension PAM {
+  /// What is known of each module, by its name.
+  enum ModuleModels {
+    typealias Model = @Sendable (ModuleQuestion) -> ModuleAnswer
+
+    /// `unix` of `/lib/security/pam_unix.so`.
+    static func name(of module: String) -> String {
+      var name = Path.name(of: module)
+      if let dot = name.lastIndex(of: ".") { name = String(name[..<dot]) }
+      return name.hasPrefix("pam_") ? String(name.dropFirst(4)) : name
+    }
+
+    static func answer(_ question: ModuleQuestion) -> ModuleAnswer {
+      let name = name(of: question.entry.module)
+      guard question.pam.modules.has(question.entry.module), !isRemoved(name, question.pam.version) else {
+        var answer = ModuleAnswer.fixed(.moduleUnknown)
+        answer.name = "missingModule"
+        return answer
+      }
+      if let model = table[name] { return model(question) }
+      return question.anything(
+        Cause("pamModuleNotModelled", observed: "\(question.entry.module) decides, and is not modelled"))
+    }
+
+    /// Modules that went away, for trees that do not show which are installed.
+    private static func isRemoved(_ name: String, _ version: Version?) -> Bool {
+      guard let version else { return false }
+      switch name {
+      case "tally", "tally2": return version >= Version(1, 5)
+      case "cracklib": return version >= Version(1, 5)
+      default: return false
+      }
+    }
+
+    private static let table: [String: Model] = plain.merging(filters) { $1 }.merging(proofs) { $1 }
+
+    /// A fixed answer in each of the two groups; nil: the module has no such function.
+    private static func always(_ auth: Code?, _ account: Code?) -> Model {
+      { question in .fixed((question.group == .auth ? auth : account) ?? .moduleUnknown) }
+    }
+
+    /// Modules that ask nothing and stand in nobody's way.
+    private static let plain: [String: Model] = [
+      "permit": permit,
+      "deny": always(.authenticationError, .authenticationError),
+      "warn": always(.ignore, .ignore), "echo": always(.ignore, .ignore),
+      "env": always(.ignore, .serviceError), "group": always(.ignore, nil), "faildelay": always(.ignore, nil),
+      "issue": always(.ignore, nil), "keyinit": always(.ignore, nil), "mail": always(.ignore, nil),
+      "lastlog": always(.ignore, .success), "lastlog2": always(.ignore, .success),
+      "loginuid": always(nil, .ignore), "selinux": always(.ignore, nil), "cap": always(.ignore, nil),
+      "limits": always(nil, nil), "umask": always(nil, nil), "mkhomedir": always(nil, nil), "motd": always(nil, nil),
+      "namespace": always(nil, nil), "systemd": always(nil, nil), "elogind": always(nil, nil),
+      "tty_audit": always(nil, nil), "setquota": always(nil, nil), "xauth": always(nil, nil),
+      "ck_connector": always(nil, nil), "pwquality": always(nil, nil), "cracklib": always(nil, nil),
+      "passwdqc": always(nil, nil), "pwhistory": always(nil, nil), "console": always(.ignore, nil),
+      "gdm": always(.ignore, .success), "systemd_loadkey": always(.ignore, nil), "fscrypt": always(.ignore, .success),
+      "ecryptfs": always(.ignore, nil), "mount": always(.ignore, .success), "postgresok": always(.ignore, .success),
+      "gnome_keyring": sideEffect, "kwallet5": sideEffect, "kwallet": sideEffect, "kwallet6": sideEffect,
+      "ssh_add": sideEffect, "gnupg": sideEffect, "keyring": sideEffect,
+    ]
+
+    private static let permit: Model = { question in
+      .fixed(
+        .success, grant: Cause("pamPermits", observed: "\(question.entry.module) lets everybody through"))
+    }
+
+    /// Unlocks a store with the password that another module asked for; whether that works is told to nobody.
+    private static let sideEffect: Model = { question in
+      guard question.group == .auth else { return .fixed(.moduleUnknown) }
+      return .oneOf(
+        [.success, .ignore, .serviceError, .authenticationError],
+        Cause("pamModuleNotModelled", observed: "\(question.entry.module) decides whether somebody gets in"))
+    }
+  }
+}

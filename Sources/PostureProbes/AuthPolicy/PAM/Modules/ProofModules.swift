@@ -1,0 +1,96 @@
+import Posture
+import PosturePlatform
+
+extension PAM.ModuleModels {
+  /// Modules that ask a person for a proof.
+  static let proofs: [String: Model] = [
+    "unix": PAM.UnixModule.answer, "unix_auth": PAM.UnixModule.answer, "unix_acct": PAM.UnixModule.answer,
+    "unix_ng": PAM.UnixModule.answer,
+    "fprintd": fprintd, "fprint": fprintd, "howdy": face,
+    "u2f": PAM.SecurityKeyModule.answer, "google_authenticator": PAM.OneTimeCodeModule.answer,
+    "sss": directory("sss"), "ldap": directory("ldap"), "winbind": directory("winbind"), "krb5": directory("krb5"),
+    "lsass": directory("lsass"), "systemd_home": systemdHome, "pkcs11": smartCard, "p11": smartCard,
+    "poldi": smartCard,
+  ]
+
+  /// A finger, for whom prints are stored; never from afar.
+  private static let fprintd: Model = { question in
+    guard question.group == .auth else { return .fixed(.moduleUnknown) }
+    guard !question.call.isRemote, let account = question.account else { return .fixed(.authenticationUnavailable) }
+    switch Fingerprints(question.system).prints(of: account.name) {
+    case .none: return .fixed(.authenticationUnavailable)
+    case .some(let place):
+      var answer = PAM.ModuleAnswer.proof(
+        of: FactorSet(.biometric), else: .authenticationUnavailable, .authenticationError, .maximalTries)
+      answer.because = [Reason("fprint.enrolled", place)]
+      return answer
+    case .unreadable(let cause):
+      return PAM.ModuleAnswer(
+        ways: [
+          .init(needs: .none, codes: [.authenticationUnavailable]),
+          .init(needs: FactorSet(.biometric), codes: [.success, .authenticationUnavailable]),
+        ], doubt: cause)
+    }
+  }
+
+  /// Howdy keeps a model of each face.
+  private static let face: Model = { question in
+    guard question.group == .auth else { return .fixed(.success) }
+    guard let account = question.account, !question.call.isRemote else { return .fixed(.authenticationUnavailable) }
+    let folders = ["/etc/howdy/models", "/lib/security/howdy/models", "/usr/lib/security/howdy/models"]
+    guard let path = folders.map({ "\($0)/\(account.name).dat" }).first(where: question.system.exists) else {
+      return .fixed(.authenticationUnavailable)
+    }
+    var answer = PAM.ModuleAnswer.proof(
+      of: FactorSet(.biometric), else: .authenticationUnavailable, .authenticationError)
+    answer.because = [Reason("howdy.enrolled", file: path)]
+    return answer
+  }
+
+  /// The password of a directory; a local account is not known there.
+  private static func directory(_ source: String) -> Model {
+    { question in
+      guard question.account == nil else { return localAccount(question) }
+      if question.group == .account {
+        return .oneOf(
+          [.success, .permissionDenied],
+          Cause("externalAccount", observed: "\(source) decides who may log in, and cannot be asked"))
+      }
+      return PAM.ModuleAnswer(
+        ways: [
+          .init(needs: .none, codes: [.authenticationError]), .init(needs: FactorSet(.passcode), codes: [.success]),
+        ])
+    }
+  }
+
+  private static func localAccount(_ question: PAM.ModuleQuestion) -> PAM.ModuleAnswer {
+    if question.has("ignore_unknown_user") { return .fixed(.ignore) }
+    if question.has("ignore_authinfo_unavail"), !isConfigured(question.system) { return .fixed(.ignore) }
+    return PAM.ModuleAnswer(
+      ways: [.init(needs: .none, codes: [isConfigured(question.system) ? .userUnknown : .authenticationUnavailable])])
+  }
+
+  private static func isConfigured(_ system: System) -> Bool {
+    ["/etc/sssd/sssd.conf", "/etc/krb5.conf", "/etc/nslcd.conf", "/etc/samba/smb.conf"].contains(where: system.exists)
+  }
+
+  /// systemd-homed: the passphrase of the home. A record that is not homed's is unknown to it.
+  private static let systemdHome: Model = { question in
+    guard let account = question.account, account.source == .homed else { return .fixed(.userUnknown) }
+    if account.account == .expired { return .fixed(.accountExpired) }
+    guard question.group == .auth else { return .fixed(.success) }
+    return PAM.ModuleAnswer(
+      ways: [.init(needs: .none, codes: [.authenticationError])]
+        + account.homed.sets.map { .init(needs: $0, codes: [.success]) })
+  }
+
+  /// A card and its PIN; who has one cannot be seen here.
+  private static let smartCard: Model = { question in
+    guard question.group == .auth else { return .fixed(.success) }
+    return PAM.ModuleAnswer(
+      ways: [
+        .init(needs: .none, codes: [.authenticationUnavailable]), .init(needs: .none, codes: [.authenticationError]),
+        .init(needs: FactorSet(.token), codes: [.success, .authenticationError]),
+      ], doubt: Cause("membershipUnknown", observed: "who has a smart card cannot be told"))
+  }
+}

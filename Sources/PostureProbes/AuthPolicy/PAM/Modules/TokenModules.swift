@@ -1,0 +1,155 @@
+import Posture
+import PosturePlatform
+
+extension PAM {
+  /// pam_u2f: a security key, for whoever is in its mapping.
+  struct SecurityKeyModule {
+    private let question: ModuleQuestion
+
+    static let answer: ModuleModels.Model = { question in
+      guard question.group == .auth else { return .fixed(.success) }
+      return SecurityKeyModule(question: question).answer()
+    }
+
+    private func answer() -> ModuleAnswer {
+      if question.has("alwaysok") {
+        return .fixed(.success, grant: Cause("pamPermits", observed: "pam_u2f.so alwaysok"))
+      }
+      guard let account = question.account else {
+        return question.anything(
+          Cause("externalAccount", observed: "the directory user's security keys cannot be seen"))
+      }
+      do throws(System.Unreadable) {
+        guard let line = try mapping(account) else { return withoutKey(account) }
+        var answer = ModuleAnswer.proof(of: FactorSet(.token), else: .authenticationError)
+        answer.because = [Reason("u2f.mapping", file: path(account), line: line)]
+        return answer
+      } catch {
+        switch error {
+        case .missing: return withoutKey(account)
+        // pam_u2f too wants a regular file of the right owner.
+        case .notRegular, .foreign: return withoutKey(account)
+        default: return question.anything(question.unreadable(path(account), error))
+        }
+      }
+    }
+
+    private func withoutKey(_ account: Account) -> ModuleAnswer {
+      guard question.has("nouserok") else {
+        return ModuleAnswer(
+          ways: [.init(needs: .none, codes: [.userUnknown]), .init(needs: .none, codes: [.authenticationUnavailable])])
+      }
+      return .fixed(
+        .success,
+        grant: Cause("pamSkipsUnenrolled", observed: "pam_u2f.so nouserok, and \(account.name) has no key"))
+    }
+
+    private func path(_ account: Account) -> String {
+      guard let file = question.value("authfile") else { return "\(account.home)/.config/Yubico/u2f_keys" }
+      let expanded = question.has("expand") ? file.substituting("%u", with: account.name) : file
+      return Path.join(account.home, expanded)
+    }
+
+    /// The line with the account's keys.
+    private func mapping(_ account: Account) throws(System.Unreadable) -> Int? {
+      let isCentral = question.value("authfile")?.hasPrefix("/") ?? false
+      let path = path(account)
+      let file =
+        isCentral ? try question.system.read(path) : try question.system.read(path, ownedBy: account.uid)
+      if question.value("sshformat") != nil || question.has("sshformat") { return 1 }
+      let lines = file.text.split(separator: "\n", omittingEmptySubsequences: false)
+      return lines.firstIndex { $0.hasPrefix("\(account.name):") && $0.utf8.count > account.name.utf8.count + 1 }
+        .map { $0 + 1 }
+    }
+  }
+
+  /// pam_google_authenticator: a one-time code, for whoever has a secret file.
+  struct OneTimeCodeModule {
+    private let question: ModuleQuestion
+
+    static let answer: ModuleModels.Model = { question in
+      guard question.group == .auth else { return .fixed(.moduleUnknown) }
+      return OneTimeCodeModule(question: question).answer()
+    }
+
+    private func answer() -> ModuleAnswer {
+      guard let account = question.account else {
+        return question.anything(Cause("externalAccount", observed: "the directory user's secret file cannot be seen"))
+      }
+      let path = path(account)
+      do throws(System.Unreadable) {
+        let status = try question.system.status(path)
+        guard status.kind == .regular else { return withoutSecret }
+        var answer = ModuleAnswer.proof(of: FactorSet(.code), else: .authenticationError)
+        answer.because = [Reason("totp.secret", file: path)]
+        return answer
+      } catch {
+        if error == .missing { return withoutSecret }
+        return question.anything(question.unreadable(path, error))
+      }
+    }
+
+    private var withoutSecret: ModuleAnswer {
+      guard question.has("nullok") else { return .fixed(.authenticationError) }
+      return ModuleAnswer(
+        ways: [.init(needs: .none, codes: [.ignore])],
+        grant: Cause("pamSkipsUnenrolled", observed: "pam_google_authenticator.so nullok, and there is no secret file"))
+    }
+
+    private func path(_ account: Account) -> String {
+      let pattern = question.value("secret") ?? "~/.google_authenticator"
+      return
+        pattern.substituting("${HOME}", with: account.home).substituting("${USER}", with: account.name)
+        .substituting("~/", with: "\(account.home)/").substituting("%h", with: account.home)
+        .substituting("%u", with: account.name)
+    }
+  }
+}
+
+/// The prints that fprintd keeps.
+struct Fingerprints {
+  enum Prints {
+    case none
+    case some(Place)
+    case unreadable(Cause)
+  }
+
+  private let system: System
+
+  init(_ system: System) { self.system = system }
+
+  private static let store = "/var/lib/fprint"
+
+  /// `STORE/USER/DRIVER/DEVICE/FINGER`, a finger being one hexadecimal digit from 1 to a.
+  func prints(of user: String) -> Prints {
+    let folder = "\(Self.store)/\(user)"
+    do throws(System.Unreadable) {
+      for driver in try system.list(folder) {
+        for device in (try? system.list("\(folder)/\(driver)")) ?? [] {
+          let path = "\(folder)/\(driver)/\(device)"
+          let fingers = (try? system.list(path)) ?? []
+          if let finger = fingers.first(where: Self.isFinger) { return .some(Place("\(path)/\(finger)")) }
+        }
+      }
+      return .none
+    } catch {
+      if error == .missing || error == .notRegular { return .none }
+      return .unreadable(Cause("unreadable", observed: "\(folder) \(error.words)", evidence: [Place(folder)]))
+    }
+  }
+
+  private static func isFinger(_ name: String) -> Bool { name.utf8.count == 1 && "123456789aA".contains(name) }
+}
+
+extension String {
+  /// Every `text` replaced.
+  func substituting(_ text: String, with other: String) -> String {
+    var result = ""
+    var rest = self[...]
+    while let range = rest.range(ofText: text) {
+      result += rest[..<range.lowerBound] + other
+      rest = rest[range.upperBound...]
+    }
+    return result + rest
+  }
+}

@@ -1,0 +1,158 @@
+import Posture
+
+extension PAM {
+  /// pam_unix: the password of passwd(5) and shadow(5), and its age.
+  struct UnixModule {
+    private let question: ModuleQuestion
+
+    static let answer: ModuleModels.Model = { UnixModule(question: $0).answer() }
+
+    private func answer() -> ModuleAnswer { question.group == .auth ? authenticate() : manageAccount() }
+
+    // MARK: Options
+
+    /// Options are compared by prefix: `nullokabc` counts.
+    private func has(_ option: String) -> Bool { question.arguments.contains { $0.hasPrefix(option) } }
+
+    /// Whether an empty password will do; nil where that cannot be told.
+    private var acceptsEmpty: Bool? {
+      if question.call.disallowsEmpty { return false }
+      if has("nullresetok"), question.account?.account == .mustChange { return true }
+      let words = question.arguments.filter { $0.hasPrefix("nullok") }
+      if words.isEmpty { return false }
+      guard isSecureOnly(words) else { return true }
+      let path = "/etc/securetty"
+      guard question.system.exists(path) else { return true }
+      if question.call.isRemote { return false }
+      return SecureTerminals(question.system, path).isSecure(question.call.terminal)
+    }
+
+    /// Debian before 1.4: `nullok_secure` held on the terminals of securetty(5) only.
+    private func isSecureOnly(_ words: [String]) -> Bool {
+      guard question.pam.dialect.hasAtInclude, let version = question.pam.version, version < Version(1, 4) else {
+        return false
+      }
+      return words.allSatisfy { $0.hasPrefix("nullok_secure") }
+    }
+
+    // MARK: auth
+
+    private func authenticate() -> ModuleAnswer {
+      guard let account = question.account else { return directoryUser() }
+      if account.name.hasPrefix("-") || account.name.hasPrefix("+") { return .fixed(.userUnknown) }
+      var answer = authenticate(account)
+      if account.password != .set, account.password != .external {
+        answer.because.append(Reason("password.\(account.password.rawValue)", account.place))
+      }
+      return answer
+    }
+
+    private func authenticate(_ account: Account) -> ModuleAnswer {
+      switch account.password {
+      case .set: return account.scheme == "bsdicrypt" ? .fixed(.authenticationError) : passcode
+      case .locked, .unmatchable: return .fixed(.authenticationError)
+      case .none: return .fixed(.authenticationUnavailable)
+      case .external: return homedUser(account)
+      case .empty: return accepting(acceptsEmpty, emptyGrant("emptyPassword", account))
+      case .emptyHash: return accepting(acceptsEmptyHash, emptyGrant("emptyHash", account))
+      case .unreadable: return unreadable(account)
+      }
+    }
+
+    private var passcode: ModuleAnswer { .proof(of: FactorSet(.passcode), else: .authenticationError) }
+
+    private func emptyGrant(_ code: String, _ account: Account) -> Cause {
+      Cause(
+        code, observed: "password \(account.password.rawValue), and \(question.entry.module) accepts it",
+        evidence: [account.place, question.entry.place])
+    }
+
+    private func accepting(_ accepts: Bool?, _ grant: Cause) -> ModuleAnswer {
+      switch accepts {
+      case true?:
+        ModuleAnswer(
+          ways: [.init(needs: .none, codes: [.success]), .init(needs: .none, codes: [.authenticationError])],
+          grant: grant)
+      case false?: .fixed(.authenticationError)
+      case nil:
+        .oneOf(
+          [.success, .authenticationError],
+          Cause("pamVersionUnknown", observed: "whether an empty password will do depends on libpam's version"))
+      }
+    }
+
+    /// Up to 1.5 such a hash was verified like any other; 1.6.0 refused it with nullok; since 1.6.1 nullok decides.
+    private var acceptsEmptyHash: Bool? {
+      guard let version = question.pam.version else { return acceptsEmpty == true ? true : nil }
+      if version < Version(1, 6) { return true }
+      if version == Version(1, 6, 0) { return acceptsEmpty == true ? false : nil }
+      return acceptsEmpty
+    }
+
+    private func unreadable(_ account: Account) -> ModuleAnswer {
+      let doubt = Cause(
+        "unreadable", observed: "the password of \(account.name) cannot be told", evidence: [account.place])
+      return ModuleAnswer(
+        ways: [
+          .init(needs: .none, codes: [.success, .authenticationError]),
+          .init(needs: FactorSet(.passcode), codes: [.success, .authenticationError]),
+        ], doubt: doubt)
+    }
+
+    /// The directory's user has a row in passwd without a hash that this module could verify.
+    private func directoryUser() -> ModuleAnswer {
+      .oneOf(
+        [.authenticationError, .userUnknown, .authenticationUnavailable],
+        Cause("externalAccount", observed: "whether pam_unix.so knows the directory's user cannot be asked"))
+    }
+
+    /// nss-systemd hands the record's hash out to root, where shadow comes from there.
+    private func homedUser(_ account: Account) -> ModuleAnswer {
+      guard question.accounts.sources.shadow.contains("systemd") else { return .fixed(.authenticationUnavailable) }
+      return ModuleAnswer(
+        ways: [
+          .init(needs: .none, codes: [.authenticationError]),
+          .init(needs: FactorSet(.passcode), codes: [.success, .authenticationError]),
+        ], doubt: Cause("externalAccount", observed: "\(account.name) is kept by systemd-homed"))
+    }
+
+    // MARK: account
+
+    private func manageAccount() -> ModuleAnswer {
+      guard let account = question.account else { return .fixed(.success) }
+      let code = code(of: account)
+      var answer = ModuleAnswer.fixed(code)
+      if code == .authenticationUnavailable, has("broken_shadow") { return .fixed(.success) }
+      if has("no_pass_expiry"), code == .newTokenRequired || code == .tokenExpired { return expiryOnlyIfUsed(code) }
+      if account.account == .expired || account.account == .passwordExpired || account.account == .mustChange {
+        answer.because.append(Reason("account.\(account.account.rawValue)", account.place))
+      }
+      if account.password == .unreadable { return unreadableAge(account) }
+      return answer
+    }
+
+    private func code(of account: Account) -> Code {
+      if account.isUnshadowed { return .success }
+      if account.hasNoShadowRow { return .authenticationUnavailable }
+      switch account.ageing {
+      case .expired: return .accountExpired
+      case .passwordExpired: return .tokenExpired
+      case .mustChange: return .newTokenRequired
+      case .none: return .success
+      }
+    }
+
+    /// Expiry is forgiven where another module than this one let the user in.
+    private func expiryOnlyIfUsed(_ code: Code) -> ModuleAnswer {
+      if question.call.skipsAuthentication { return .fixed(.success) }
+      return .oneOf([.success, code], Cause("pamUndecided", observed: "no_pass_expiry"))
+    }
+
+    private func unreadableAge(_ account: Account) -> ModuleAnswer {
+      .oneOf(
+        [.success, .newTokenRequired, .accountExpired, .tokenExpired, .authenticationUnavailable],
+        Cause("unreadable", observed: "the age of \(account.name)'s password cannot be told", evidence: [account.place])
+      )
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import COpenSSL
+
+/// The few functions of OpenSSL that reading stores takes.
+enum Cryptography {
+  /// nil for an algorithm that this OpenSSL does not have.
+  static func digest(_ algorithm: String, _ parts: ArraySlice<UInt8>...) -> [UInt8]? {
+    guard let method = EVP_MD_fetch(nil, algorithm, nil), let context = EVP_MD_CTX_new() else { return nil }
+    defer {
+      EVP_MD_CTX_free(context)
+      EVP_MD_free(method)
+    }
+    guard EVP_DigestInit_ex2(context, method, nil) == 1 else { return nil }
+    for part in parts {
+      let isTaken = part.withUnsafeBytes { EVP_DigestUpdate(context, $0.baseAddress, $0.count) }
+      guard isTaken == 1 else { return nil }
+    }
+    var out = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+    var count: UInt32 = 0
+    guard EVP_DigestFinal_ex(context, &out, &count) == 1 else { return nil }
+    return Array(out.prefix(Int(count)))
+  }
+
+  /// PBKDF2 with HMAC-SHA-512 (RFC 8018).
+  static func pbkdf2SHA512(_ password: [UInt8], salt: [UInt8], iterations: Int32, length: Int) -> [UInt8]? {
+    guard let method = EVP_MD_fetch(nil, "SHA512", nil) else { return nil }
+    defer { EVP_MD_free(method) }
+    var key = [UInt8](repeating: 0, count: length)
+    let text = password.map(CChar.init(bitPattern:))
+    let isMade = PKCS5_PBKDF2_HMAC(
+      text, Int32(text.count), salt, Int32(salt.count), iterations, method, Int32(length), &key)
+    return isMade == 1 ? key : nil
+  }
+
+  enum BlockMode: String {
+    case cbc = "BF-CBC"
+    case ecb = "BF-ECB"
+  }
+
+  /// Blowfish without padding, the initial vector all zeroes. nil where OpenSSL's legacy provider is not installed.
+  static func decryptBlowfish(_ bytes: ArraySlice<UInt8>, key: [UInt8], mode: BlockMode) -> [UInt8]? {
+    guard let library = OSSL_LIB_CTX_new() else { return nil }
+    defer { OSSL_LIB_CTX_free(library) }
+    // Old ciphers live in a provider that is loaded here alone, so that nothing else in the process can fall back to it.
+    guard let legacy = OSSL_PROVIDER_load(library, "legacy") else { return nil }
+    defer { OSSL_PROVIDER_unload(legacy) }
+    guard let cipher = EVP_CIPHER_fetch(library, mode.rawValue, nil), let context = EVP_CIPHER_CTX_new() else {
+      return nil
+    }
+    defer {
+      EVP_CIPHER_CTX_free(context)
+      EVP_CIPHER_free(cipher)
+    }
+    let vector = [UInt8](repeating: 0, count: 8)
+    guard EVP_DecryptInit_ex2(context, cipher, nil, nil, nil) == 1,
+      EVP_CIPHER_CTX_set_key_length(context, Int32(key.count)) == 1,
+      EVP_DecryptInit_ex2(context, nil, key, vector, nil) == 1,
+      EVP_CIPHER_CTX_set_padding(context, 0) == 1
+    else { return nil }
+    var out = [UInt8](repeating: 0, count: bytes.count + 8)
+    var count: Int32 = 0
+    let isDone = bytes.withUnsafeBufferPointer {
+      EVP_DecryptUpdate(context, &out, &count, $0.baseAddress, Int32($0.count))
+    }
+    return isDone == 1 ? Array(out.prefix(Int(count))) : nil
+  }
+}

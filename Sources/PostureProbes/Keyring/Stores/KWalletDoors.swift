@@ -1,0 +1,105 @@
+import Posture
+
+/// The wallets of KWallet in each owner's home.
+enum KWalletDoors {
+  private static let suffix = ".kwl"
+  private static let folders = [
+    ".local/share/kwalletd", ".kde/share/apps/kwallet", ".kde4/share/apps/kwallet",
+  ]
+  private static let mostFiles = 64
+  /// Trying a password costs some 20 ms of CPU; in one examination so many are tried.
+  private static let mostTrials = 4
+
+  static func look(_ context: KeyringContext) -> ProbeResult {
+    var trials = mostTrials
+    var result = ProbeResult()
+    for person in context.accounts.people { result.add(look(context, Home(context.system, person), &trials)) }
+    return result
+  }
+
+  private static func look(_ context: KeyringContext, _ home: Home, _ trials: inout Int) -> ProbeResult {
+    var result = ProbeResult()
+    guard let folder = folders.first(where: home.exists) else { return result }
+    let names: [String]
+    do throws(System.Unreadable) { names = try home.list(folder) } catch {
+      result.gaps = [home.gap(folder, error)]
+      return result
+    }
+    let files = names.filter { $0.hasSuffix(suffix) && $0.utf8.count > suffix.utf8.count }
+    if files.count > mostFiles { result.gaps = [home.gap(folder, .tooLarge)] }
+    let settings = KWalletSettings(home)
+    // The one that counts is tried first.
+    let ordered = files.filter { settings.isDefault($0.dropLast(suffix.count)) } + files
+    for file in ordered.prefix(mostFiles) where !result.doors.contains(where: { $0.name == doorName(file) }) {
+      var door = door(home, folder, file, &trials)
+      door.isDefault = settings.isEnabled && settings.isDefault(file.dropLast(suffix.count))
+      door.liesOn = context.volumes.door(holding: home.path(folder))
+      result.doors.append(door)
+    }
+    return result
+  }
+
+  private static func doorName(_ file: String) -> String { "secrets@kwallet:\(file.dropLast(suffix.count))" }
+
+  private static func door(_ home: Home, _ folder: String, _ file: String, _ trials: inout Int) -> Door {
+    let path = "\(folder)/\(file)"
+    let bytes: [UInt8]
+    do throws(System.Unreadable) { bytes = try home.read(path, cap: 8 << 20).bytes } catch {
+      return home.unreadable(doorName(file), path, error)
+    }
+    guard let wallet = KWallet(bytes) else {
+      var door = home.door(doorName(file), nil, Reason("kwallet.damaged", file: home.path(path)))
+      door.cause = Cause("unreadable", observed: "\(file) is no wallet of a known version")
+      door.proof = Door.Proof(.header, .failed, reason: "unknown version")
+      return door
+    }
+    if wallet.cipher == .gpg { return gpg(home, path, file) }
+    let salt = try? home.read("\(folder)/\(file.dropLast(suffix.count)).salt", cap: 4096)
+    let answer = trials > 0 ? wallet.opensWithNothing(salt: salt?.bytes) : nil
+    trials -= 1
+    return derived(home, path, file, answer)
+  }
+
+  private static func derived(_ home: Home, _ path: String, _ file: String, _ opensWithNothing: Bool?) -> Door {
+    switch opensWithNothing {
+    case true?:
+      var door = home.door(doorName(file), .always, Reason("kwallet.emptyPassword", file: home.path(path)))
+      door.cause = Cause("keyringWithoutPassword", observed: "\(file) opens with an empty password")
+      door.proof = Door.Proof(.derivation, .ok, reason: "emptyPassword")
+      return door
+    case false?:
+      var door = home.door(doorName(file), .passcode, Reason("kwallet.encrypted", file: home.path(path)))
+      door.whose = .wallet
+      door.proof = Door.Proof(.derivation, .ok)
+      return door
+    case nil:
+      var door = home.door(doorName(file), nil, Reason("kwallet.encrypted", file: home.path(path)))
+      door.cause = Cause("unknownDoor", observed: "whether \(file) opens with an empty password was not tried")
+      door.proof = Door.Proof(.derivation, .refused, reason: "not tried")
+      return door
+    }
+  }
+
+  /// The key lies in GnuPG's keyring, where it may have a passphrase or not.
+  private static func gpg(_ home: Home, _ path: String, _ file: String) -> Door {
+    var door = home.door(doorName(file), nil, Reason("kwallet.gpg", file: home.path(path)))
+    door.cause = Cause("notModelled", observed: "\(file) is encrypted to a GnuPG key")
+    return door
+  }
+}
+
+/// kwalletrc, as far as it says which wallet counts.
+private struct KWalletSettings {
+  let isEnabled: Bool
+  private let name: String
+
+  init(_ home: Home) {
+    let file = [".config/kwalletrc", ".kde/share/config/kwalletrc", ".kde4/share/config/kwalletrc"]
+      .lazy.compactMap { try? home.read($0, cap: 64 << 10) }.first
+    let settings = KeyFile(file?.text ?? "")
+    isEnabled = settings["Wallet", "Enabled"]?.lowercased() != "false"
+    name = settings["Wallet", "Default Wallet"] ?? "kdewallet"
+  }
+
+  func isDefault(_ wallet: some StringProtocol) -> Bool { wallet == name }
+}

@@ -1,0 +1,23 @@
+import Posture
+
+/// KeePassXC, which serves the Secret Service only while it runs: then the session's own word says more.
+enum KeePassXCDoors {
+  static func look(_ context: KeyringContext) -> ProbeResult {
+    var result = ProbeResult()
+    guard context.system.exists("/usr/bin/keepassxc") else { return result }
+    for person in context.accounts.people {
+      let home = Home(context.system, person)
+      let path = ".config/keepassxc/keepassxc.ini"
+      guard let file = try? home.read(path, cap: 256 << 10), isServing(KeyFile(file.text)) else { continue }
+      let cause = Cause(
+        "providerOnlyWhileRunning", observed: "KeePassXC is to serve secrets (FdoSecrets)",
+        evidence: [Place(home.path(path))])
+      result.remarks.append(Remark(cause, check: .keyring, subject: person.name))
+    }
+    return result
+  }
+
+  private static func isServing(_ settings: KeyFile) -> Bool {
+    settings["FdoSecrets", "Enabled"]?.lowercased() == "true"
+  }
+}

@@ -1,0 +1,59 @@
+import Posture
+
+/// What the machine itself keeps or offers: the host key of systemd-creds, the TPM, this agent's own signing key.
+enum MachineDoors {
+  private static let hostKey = "/var/lib/systemd/credential.secret"
+  /// Where the agent's signing key is kept as a file.
+  static let agentKey = "/var/lib/posture-attest/key.pem"
+
+  static func look(_ context: KeyringContext) -> ProbeResult {
+    var result = ProbeResult()
+    result.doors = [hostCredentials(context), tpm(context.system), agentKey(context)].compactMap { $0 }
+    return result
+  }
+
+  static func hasTPM(_ system: System) -> Bool {
+    system.text("/sys/class/tpm/tpm0/tpm_version_major")?.trimmingSpace == "2"
+  }
+
+  /// systemd-creds seals with the host key and, where there is one, the TPM; nobody is asked.
+  private static func hostCredentials(_ context: KeyringContext) -> Door? {
+    guard let status = try? context.system.status(hostKey), status.kind == .regular else { return nil }
+    let isSealed = hasTPM(context.system)
+    var door = machineDoor(
+      "host-credentials", isSealed ? Opening([.device]) : .always,
+      Reason(isSealed ? "hostKey.withTPM" : "hostKey.file", file: hostKey))
+    door.cause = Cause(
+      isSealed ? "deviceBoundOnly" : "storeWithoutPasscode",
+      observed: isSealed ? "credentials open on this hardware by themselves" : "the host key is a file on the disk")
+    door.liesOn = context.volumes.door(holding: hostKey)
+    return door
+  }
+
+  static func tpm(_ system: System) -> Door? {
+    guard hasTPM(system) else { return nil }
+    var door = machineDoor(
+      "tpm", Opening([.device]), Reason("tpm.present", file: "/sys/class/tpm/tpm0/tpm_version_major"))
+    door.cause = Cause("deviceBoundOnly", observed: "the TPM opens what was sealed without a PIN")
+    door.note = "with a PIN it asks for device and passcode"
+    return door
+  }
+
+  private static func agentKey(_ context: KeyringContext) -> Door? {
+    guard let status = try? context.system.status(agentKey), status.kind == .regular else { return nil }
+    let volume = context.volumes.door(holding: agentKey)
+    let ground = context.volumes.mounts.mount(holding: agentKey).map(context.volumes.ground)
+    var door = machineDoor(
+      "agent-key", ground.map(context.volumes.opening) ?? nil, Reason("agentKey.file", file: agentKey))
+    door.cause = Cause("storeWithoutPasscode", observed: "the agent's key is as safe as \(volume ?? "its volume")")
+    door.liesOn = volume
+    return door
+  }
+
+  private static func machineDoor(_ name: String, _ opening: Opening?, _ reason: Reason) -> Door {
+    var door = Door(name, .secret, "*", opening, because: [reason])
+    door.counts = false
+    door.proof = Door.Proof(.none, .ok)
+    return door
+  }
+}

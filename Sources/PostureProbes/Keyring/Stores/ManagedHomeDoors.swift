@@ -1,0 +1,85 @@
+import Posture
+
+/// Homes of systemd-homed: what opens each, by its user record.
+enum ManagedHomeDoors {
+  private static let folder = "/var/lib/systemd/home"
+  private static let suffix = ".identity"
+  private static let limits = JSONParser.Limits(bytes: 1 << 20, depth: 32, anyNumber: true)
+
+  static func look(_ context: KeyringContext) -> ProbeResult {
+    var result = ProbeResult()
+    let names: [String]
+    do throws(System.Unreadable) { names = try context.system.list(folder) } catch {
+      if error != .missing {
+        result.gaps = [
+          Gap(Cause("unreadable", observed: "\(folder) \(error.words)", evidence: [Place(folder)]), checks: [.keyring])
+        ]
+      }
+      return result
+    }
+    for file in names.prefix(1024) where file.hasSuffix(suffix) {
+      var door = door(context.system, String(file.dropLast(suffix.count)), "\(folder)/\(file)")
+      door.liesOn = context.volumes.door(holding: "/home")
+      result.doors.append(door)
+    }
+    return result
+  }
+
+  private static func door(_ system: System, _ user: String, _ path: String) -> Door {
+    var door = Door("home:\(user)", .secret, user, nil, because: [Reason("unreadable", file: path)])
+    let record: JSON
+    do {
+      record = try JSONParser.parse(try system.read(path).bytes, limits: limits)
+    } catch {
+      let words = (error as? System.Unreadable)?.words ?? "is no user record"
+      door.cause = Cause("unreadable", observed: "\(path) \(words)")
+      door.proof = Door.Proof(.header, .failed, reason: words)
+      return door
+    }
+    let found = ManagedHome(record)
+    door.opening = found.opening
+    door.because = [Reason("homed.\(found.storage)", file: path)]
+    door.proof = Door.Proof(.header, .ok)
+    switch found.opening {
+    case .always?: door.cause = Cause("homeNotEncrypted", observed: "storage \(found.storage)")
+    case nil: door.cause = Cause("notModelled", observed: "storage \(found.storage)")
+    default: break
+    }
+    return door
+  }
+}
+
+/// A user record (systemd's USER_RECORD), as far as it says what unlocks the home.
+struct ManagedHome: Hashable, Sendable {
+  let storage: String
+  let opening: Opening?
+
+  init(_ record: JSON) {
+    storage = Self.storage(record)
+    switch storage {
+    case "luks", "fscrypt": opening = Self.ways(record)
+    case "directory", "subvolume": opening = .always
+    default: opening = nil
+    }
+  }
+
+  /// By machine in `binding`, by default in the record itself.
+  private static func storage(_ record: JSON) -> String {
+    let binding = record["binding"]?.members?.lazy.compactMap { $0.value["storage"]?.string }.first
+    return binding ?? record["storage"]?.string ?? "unknown"
+  }
+
+  private static func ways(_ record: JSON) -> Opening {
+    let secrets = record["privileged"]
+    var opening = Opening.never
+    for hash in secrets?["hashedPassword"]?.array ?? [] {
+      opening = opening.or(hash.string == "" ? .always : .passcode)
+    }
+    for salt in secrets?["fido2HmacSalt"]?.array ?? [] {
+      opening = opening.or(salt["clientPin"]?.bool == false ? Opening([.token]) : Opening([.passcode, .token]))
+    }
+    if secrets?["pkcs11EncryptedKey"]?.array?.isEmpty == false { opening = opening.or(Opening([.token])) }
+    if secrets?["recoveryKey"]?.array?.isEmpty == false { opening = opening.or(Opening([.recovery])) }
+    return opening
+  }
+}

@@ -1,0 +1,114 @@
+import Posture
+import PosturePlatform
+
+/// What a private key file asks for, as its outside shows.
+enum SSHPrivateKey: Hashable, Sendable {
+  case open
+  case passphrase
+  /// A handle to a security key.
+  case securityKey(passphrase: Bool, pin: Bool)
+  /// Wrapped by this machine's TPM.
+  case tpm(password: Bool)
+  case damaged(String)
+
+  /// nil for what is no private key.
+  init?(_ bytes: [UInt8]) {
+    if let found = Self.putty(bytes) ?? Self.pem(bytes) { self = found } else { return nil }
+  }
+
+  var opening: Opening? {
+    switch self {
+    case .open: .always
+    case .passphrase: .passcode
+    case .securityKey(true, _), .securityKey(false, true): Opening([.passcode, .token])
+    case .securityKey(false, false): Opening([.token])
+    case .tpm(true): Opening([.device, .passcode])
+    case .tpm(false): Opening([.device])
+    case .damaged: nil
+    }
+  }
+
+  // MARK: PuTTY
+
+  private static func putty(_ bytes: [UInt8]) -> SSHPrivateKey? {
+    guard bytes.starts(with: "PuTTY-User-Key-File-".utf8) else { return nil }
+    let lines = String(decoding: bytes.prefix(512), as: UTF8.self).split(whereSeparator: \.isNewline)
+    guard let line = lines.first(where: { $0.hasPrefix("Encryption: ") }) else { return .damaged("no Encryption line") }
+    return line == "Encryption: none" ? .open : .passphrase
+  }
+
+  // MARK: PEM (RFC 7468, RFC 1421)
+
+  private static func pem(_ bytes: [UInt8]) -> SSHPrivateKey? {
+    let text = String(decoding: bytes, as: UTF8.self)
+    var lines = text.split(whereSeparator: \.isNewline).map { $0.trimmingSpace }[...]
+    lines = lines.drop { !($0.hasPrefix("-----BEGIN ") && $0.hasSuffix("PRIVATE KEY-----")) }
+    guard let first = lines.popFirst() else { return nil }
+    let body = lines.prefix { !$0.hasPrefix("-----END ") }
+    guard body.endIndex < lines.endIndex else { return .damaged("truncated") }
+    switch first {
+    case "-----BEGIN ENCRYPTED PRIVATE KEY-----": return .passphrase
+    case "-----BEGIN PRIVATE KEY-----": return .open
+    case "-----BEGIN OPENSSH PRIVATE KEY-----": return openSSH(body)
+    case "-----BEGIN TSS2 PRIVATE KEY-----": return tss2(body)
+    default:
+      let isEncrypted = body.contains { $0.hasPrefix("Proc-Type:") && $0.hasSuffix("ENCRYPTED") }
+      return isEncrypted ? .passphrase : .open
+    }
+  }
+
+  private static func decoded(_ body: ArraySlice<String>) -> [UInt8]? {
+    let letters = body.joined().map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 }.filter { $0 != "=" }
+    return Base64URL.decode(String(letters))
+  }
+
+  /// OpenSSH's PROTOCOL.key: magic, cipher, kdf, kdf options, number of keys, public keys, the rest.
+  private static func openSSH(_ body: ArraySlice<String>) -> SSHPrivateKey {
+    guard let bytes = decoded(body), bytes.starts(with: "openssh-key-v1\0".utf8) else { return .damaged("not base64") }
+    var reader = ByteReader(bytes, from: 15)
+    guard let cipher = text(&reader), text(&reader) != nil, string(&reader) != nil, reader.big32() == 1,
+      let publicKey = string(&reader), let rest = string(&reader)
+    else { return .damaged("truncated") }
+    var fields = ByteReader(publicKey)
+    guard let type = text(&fields) else { return .damaged("no key type") }
+    let isEncrypted = cipher != "none"
+    guard type.hasPrefix("sk-") else { return isEncrypted ? .passphrase : .open }
+    return .securityKey(passphrase: isEncrypted, pin: !isEncrypted && asksForPIN(rest, type))
+  }
+
+  /// The flags of an unencrypted handle stand behind its public fields: bit 2 asks for the security key's own PIN.
+  private static func asksForPIN(_ bytes: [UInt8], _ type: String) -> Bool {
+    var reader = ByteReader(bytes, from: 8)
+    guard string(&reader) != nil else { return false }
+    // Curve and point, or the point alone; then the application.
+    let fields = type.contains("ecdsa") ? 3 : 2
+    for _ in 0..<fields {
+      guard string(&reader) != nil else { return false }
+    }
+    return (reader.byte() ?? 0) & 0x04 != 0
+  }
+
+  private static func string(_ reader: inout ByteReader) -> [UInt8]? {
+    guard let length = reader.big32() else { return nil }
+    return reader.take(Int(length))
+  }
+
+  private static func text(_ reader: inout ByteReader) -> String? {
+    string(&reader).map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// TSSPrivKey (tpm2-openssl): SEQUENCE { OID, [0] emptyAuth BOOLEAN, … }.
+  private static func tss2(_ body: ArraySlice<String>) -> SSHPrivateKey {
+    guard let bytes = decoded(body), let mark = emptyAuth(bytes) else { return .damaged("not DER") }
+    return .tpm(password: !mark)
+  }
+
+  private static func emptyAuth(_ der: [UInt8]) -> Bool? {
+    var reader = ByteReader(der)
+    guard reader.byte() == 0x30, let length = reader.byte() else { return nil }
+    if length > 0x80, reader.take(Int(length & 0x7F)) == nil { return nil }
+    guard reader.byte() == 0x06, let size = reader.byte(), reader.take(Int(size)) != nil else { return nil }
+    let next = reader.take(5) ?? []
+    return next.starts(with: [0xA0, 0x03, 0x01, 0x01]) && next.last != 0
+  }
+}

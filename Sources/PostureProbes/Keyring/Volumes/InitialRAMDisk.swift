@@ -1,0 +1,83 @@
+import Posture
+
+/// What the initial RAM disk can do, as far as the program that makes it says: its modules, hooks and lists of files.
+struct InitialRAMDisk: Sendable {
+  enum Maker: Hashable, Sendable {
+    case dracut, initramfsTools, mkinitcpio
+    /// None of those was found.
+    case unknown
+  }
+
+  let maker: Maker
+  private let system: System
+
+  private static let dracut = "/usr/lib/dracut/modules.d"
+
+  init(_ system: System) {
+    self.system = system
+    maker = Self.maker(system)
+  }
+
+  private var modules: [String] { (try? system.list(Self.dracut)) ?? [] }
+  private var mkinitcpio: [String] { texts("/etc/mkinitcpio.conf", "/etc/mkinitcpio.conf.d") }
+  private var hooks: [String] { mkinitcpio.flatMap { Self.words($0, after: "HOOKS") } }
+
+  private static func maker(_ system: System) -> Maker {
+    if system.exists(dracut) { return .dracut }
+    if system.exists("/etc/mkinitcpio.conf") { return .mkinitcpio }
+    let marks = ["/usr/share/initramfs-tools", "/etc/initramfs-tools", "/usr/sbin/mkinitramfs"]
+    return marks.contains(where: system.exists) ? .initramfsTools : .unknown
+  }
+
+  /// Whether cryptsetup in there has systemd's plugin for `tpm2`, `fido2` or `pkcs11`.
+  func hasPlugin(_ device: String) -> Bool {
+    guard UnlockingTools(system).hasPlugin(device) else { return false }
+    switch maker {
+    case .initramfsTools: return false
+    case .mkinitcpio: return hooks.contains("sd-encrypt")
+    case .dracut: return modules.contains { $0.hasSuffix(device) || $0.hasSuffix("\(device)-tss") }
+    // Where its maker is not known, the plugin may be in it.
+    case .unknown: return true
+    }
+  }
+
+  var hasClevis: Bool {
+    switch maker {
+    case .initramfsTools: system.exists("/usr/share/initramfs-tools/hooks/clevis")
+    case .mkinitcpio: hooks.contains("clevis")
+    case .dracut: modules.contains { $0.drop { $0.isNumber } == "clevis" }
+    case .unknown: system.exists("/usr/bin/clevis-luks-unlock")
+    }
+  }
+
+  /// Whether a file of the system is copied into it.
+  func holds(_ path: String) -> Bool {
+    let dracut = texts("/etc/dracut.conf", "/etc/dracut.conf.d", "/usr/lib/dracut/dracut.conf.d")
+    let files =
+      mkinitcpio.flatMap { Self.words($0, after: "FILES") } + dracut.flatMap { Self.words($0, after: "install_items") }
+    let patterns = texts("/etc/cryptsetup-initramfs/conf-hook").flatMap { Self.words($0, after: "KEYFILE_PATTERN") }
+    return files.contains(path) || patterns.contains { Glob.matches(path, $0) }
+  }
+
+  // MARK: Shell variables
+
+  private func texts(_ paths: String...) -> [String] {
+    paths.flatMap { path -> [String] in
+      guard path.hasSuffix(".d") else { return system.text(path).map { [$0] } ?? [] }
+      let names = ((try? system.list(path)) ?? []).filter { $0.hasSuffix(".conf") }
+      return names.prefix(64).compactMap { system.text("\(path)/\($0)") }
+    }
+  }
+
+  /// The words of `NAME=(a b)`, `NAME+=" a b "`.
+  private static func words(_ text: String, after name: String) -> [String] {
+    text.split(separator: "\n").flatMap { line -> [String] in
+      let line = line.drop { $0 == " " || $0 == "\t" }
+      guard line.hasPrefix(name), let equals = line.firstIndex(of: "="),
+        ["", "+"].contains(line[line.index(line.startIndex, offsetBy: name.count)..<equals])
+      else { return [] }
+      let value = line[line.index(after: equals)...].prefix { $0 != "#" }
+      return value.split { " \t()\"'".contains($0) }.map(String.init)
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import Posture
+
+/// Makes the row of one encrypted volume: finds its header and how it is unlocked.
+struct VolumeDoor {
+  private let volumes: Volumes
+  private let mapping: Mapping
+
+  init(_ volumes: Volumes, _ mapping: Mapping) {
+    self.volumes = volumes
+    self.mapping = mapping
+  }
+
+  func look() -> (door: Door, remarks: [Cause]) {
+    let isEarly = volumes.isEarly(mapping)
+    let plan = UnlockPlanner(volumes: volumes).plan(mapping, isEarly: isEarly)
+    if plan.key == .throwAway { return (throwAway(), []) }
+    if !hasHeader {
+      return (door(VolumeWays(withoutHeader: plan, isTyped: true, mapping.place), .init(.none, .ok)), [])
+    }
+    let header: LUKSHeader
+    do throws(LUKSFault) { header = try LUKSHeader.read(volumes.system, headerPath) } catch {
+      return (withoutHeader(plan, error), [])
+    }
+    let ways = VolumeWays(header, plan, mapping.place)
+    return (door(ways, Door.Proof(.header, .ok)), ways.remarks + binding(ways))
+  }
+
+  private func door(_ ways: VolumeWays, _ proof: Door.Proof) -> Door {
+    var door = Door("volume:\(mapping.name)", .secret, "*", ways.opening, because: ways.because, cause: ways.cause)
+    let asksForPasscode = ways.opening?.sets.contains { $0.contains(.passcode) } ?? false
+    door.whose = asksForPasscode ? .volume : nil
+    door.proof = proof
+    return door
+  }
+
+  /// Swap and scratch space with a new key at each start: after that nobody reads it.
+  private func throwAway() -> Door {
+    var door = Door(
+      "volume:\(mapping.name)", .secret, "*", .never, because: [Reason("volume.throwAwayKey", mapping.place)])
+    door.note = "a new random key at each start"
+    door.proof = Door.Proof(.none, .ok, reason: "throwAwayKey")
+    return door
+  }
+
+  /// A key file that anybody can read opens it whatever its header says; else nothing is known.
+  private func withoutHeader(_ plan: UnlockPlan, _ fault: LUKSFault) -> Door {
+    let ways = VolumeWays(withoutHeader: plan, isTyped: false, mapping.place)
+    let proof = Door.Proof(
+      .header, fault == .unreadable(.denied) ? .refused : .failed, reason: fault.words)
+    if ways.opening == .always { return door(ways, proof) }
+    var door = Door(
+      "volume:\(mapping.name)", .secret, "*", nil,
+      because: [Reason("volume.encrypted", mapping.place), Reason("luks.unreadable", file: headerPath)])
+    door.cause = Cause("unreadable", observed: "\(headerPath) \(fault.words)")
+    door.proof = proof
+    return door
+  }
+
+  /// A passcode that opens the volume on any machine.
+  private func binding(_ ways: VolumeWays) -> [Cause] {
+    guard let opening = ways.opening, opening.answer == .required, !opening.isDeviceBound else { return [] }
+    return [
+      Cause(
+        "passcodeBoundPortable", observed: "volume:\(mapping.name) opens on any machine", evidence: [mapping.place])
+    ]
+  }
+
+  /// False for plain dm-crypt and TrueCrypt, which keep no list of ways in.
+  private var hasHeader: Bool {
+    if ["PLAIN", "TCRYPT", "LOOPAES"].contains(mapping.kind) { return false }
+    return !(mapping.entry.map { $0.has("plain") || $0.has("tcrypt") || $0.has("tcrypt-veracrypt") } ?? false)
+  }
+
+  private var headerPath: String {
+    if let detached = mapping.entry?.option("header") { return detached }
+    return BlockDevices.path(ofSource: mapping.source ?? "") ?? "/dev/\(mapping.source ?? mapping.name)"
+  }
+}
