@@ -48,6 +48,8 @@ let package = Package(
     linuxOnly("CCrypt", pkgConfig: "libcrypt", apt: "libcrypt-dev"),
     system("CMicrohttpd", pkgConfig: "libmicrohttpd", apt: "libmicrohttpd-dev", brew: "libmicrohttpd"),
     .target(name: "CLinux"),
+    // Headers of tpm2-tss at build time (apt: libtss2-dev), the library itself only where it is found at run time.
+    .target(name: "CTPM"),
 
     // The pure model, and the ground the rest stands on.
     ours("Posture"),
@@ -55,7 +57,9 @@ let package = Package(
     ours("PostureTerminal", ["Posture", "PosturePlatform"]),
 
     // On the device.
-    ours("PostureProbes", ["Posture", "PosturePlatform", "CLinux", "CDBus", "CKeyutils", "CCrypt", "COpenSSL"]),
+    ours(
+      "PostureProbes",
+      ["Posture", "PosturePlatform", "CLinux", "CTPM", "CDBus", "CKeyutils", "CCrypt", "COpenSSL"]),
     ours("PostureCheck", ["Posture", "PosturePlatform", "PostureProbes"]),
     ours("PostureTokens", ["Posture", "PosturePlatform", "COpenSSL"]),
     ours("PostureAttester", ["Posture", "PosturePlatform", "PostureProbes", "PostureTokens", "CLinux", "CSQLite"]),

@@ -1,7 +1,7 @@
 import CLinux
 
 /// The two ends of a pipe(2), each closed when it is dropped.
-public struct Pipe: ~Copyable {
+public struct Pipe: ~Copyable, Sendable {
   public let reader: Descriptor
   public let writer: Descriptor
 

@@ -78,6 +78,7 @@ public final class System: Sendable {
     var opens = 0
     var visited = Set<String>()
     var listed = Set<String>()
+    var shared: [ObjectIdentifier: any Sendable] = [:]
   }
 
   /// Opens the root directory.
@@ -101,6 +102,15 @@ public final class System: Sendable {
   public var visited: Set<String> { memory.withLock { $0.visited } }
   /// Those of them that were listed: there a name that appears or goes is a change as well.
   public var listed: Set<String> { memory.withLock { $0.listed } }
+
+  /// A value that several probes need and that costs something to make, once for each type in one examination.
+  func shared<Value: Sendable>(_ make: () -> Value) -> Value {
+    let key = ObjectIdentifier(Value.self)
+    if let known = memory.withLock({ $0.shared[key] }) as? Value { return known }
+    let made = make()
+    memory.withLock { $0.shared[key] = made }
+    return made
+  }
 
   // MARK: Files
 

@@ -12,7 +12,7 @@ struct AuthContext {
   init(_ system: System) {
     self.system = system
     distribution = Distribution(system)
-    accounts = Accounts(system)
+    accounts = system.shared { Accounts(system) }
     pam = PAM(system, distribution, accounts)
     startup = Startup(system)
   }

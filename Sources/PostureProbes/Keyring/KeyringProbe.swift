@@ -8,8 +8,11 @@ public struct KeyringProbe: Probe {
 
   public func run(on system: System) -> ProbeResult {
     let context = KeyringContext(system)
+    // What may hang starts first, each on a thread of its own, and is waited for at the end.
+    let active = ActiveProbes(context)
     var result = ProbeResult()
     for part in Self.parts { result.add(part(context)) }
+    active.finish(&result)
     return result
   }
 
@@ -30,7 +33,7 @@ struct KeyringContext {
   init(_ system: System) {
     self.system = system
     distribution = Distribution(system)
-    accounts = Accounts(system)
+    accounts = system.shared { Accounts(system) }
     volumes = Volumes(system, distribution, accounts)
   }
 }

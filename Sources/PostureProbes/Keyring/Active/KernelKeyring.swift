@@ -28,15 +28,25 @@ enum KernelKeyring {
     } catch { return Outcome(error) }
   }
 
+  struct SealedTypes: Hashable, Sendable {
+    var trusted: Bool
+    var encrypted: Bool
+  }
+
+  private static let gate = Gate()
+
+  /// ``sealedTypes()`` on a thread of its own: a trusted key takes the TPM's time.
+  static func startSealedTypes() -> Attempt<SealedTypes>? { Attempt(gate, "kernel-keys", sealedTypes) }
+
   /// Whether the kernel makes keys that only it, or only this machine's TPM or TEE, can read (keyrings(7), `trusted` and
   /// `encrypted`). Both are made and dropped.
-  static func sealedTypes() -> (trusted: Bool, encrypted: Bool) {
+  @Sendable static func sealedTypes() -> SealedTypes {
     let trusted = try? Key(type: "trusted", description: "posture:trusted", payload: Array("new 32".utf8))
     let master = try? Key(type: "user", description: "posture:master", payload: Random.bytes(32))
-    guard master != nil else { return (trusted != nil, false) }
+    guard master != nil else { return SealedTypes(trusted: trusted != nil, encrypted: false) }
     let encrypted = try? Key(
       type: "encrypted", description: "posture:encrypted", payload: Array("new user:posture:master 32".utf8))
-    return (trusted != nil, encrypted != nil)
+    return SealedTypes(trusted: trusted != nil, encrypted: encrypted != nil)
   }
 }
 
