@@ -1,0 +1,155 @@
+import Posture
+import PostureFleet
+import PostureMQTT
+import PosturePlatform
+import PostureTokens
+import Synchronization
+import TestKit
+import Testing
+
+/// What `init`'s broker lets each role do, by trying everything with real clients.
+@Suite(.serialized, .enabled(if: Broker.isInstalled)) struct BrokerRulesTests {
+  /// Somebody who is connected, and what reached them.
+  private final class Client: @unchecked Sendable {
+    // Used by the one thread of the test.
+    let name: String
+    private let client: PostureMQTT.Client
+    private let inbox: Inbox
+    private var seen: Set<String> = []
+
+    init(_ name: String, port: UInt16, _ tls: TLSFiles) throws {
+      self.name = name
+      inbox = try Inbox()
+      var settings = PostureMQTT.Client.Settings(.tls(host: "localhost", port: port, tls))
+      settings.session.subscriptions = [Subscription("#")]
+      client = try PostureMQTT.Client(settings, inbox: inbox)
+      while true {
+        guard let event = inbox.next(10_000) else { throw LinkFailure(name: name) }
+        if case .online = event { break }
+      }
+    }
+
+    struct LinkFailure: Error { var name: String }
+
+    /// Whether the broker took it.
+    func publish(_ topic: String, _ text: String) -> Bool {
+      let ticket = client.publish(Publication(topic, text: text))
+      while let event = inbox.next(5_000) {
+        note(event)
+        if case .completed(ticket, let outcome) = event { return outcome == .taken }
+      }
+      return false
+    }
+
+    func drain() {
+      while let event = inbox.next(300) { note(event) }
+    }
+
+    private func note(_ event: ClientEvent) {
+      if case .message(let message) = event { seen.insert("\(message.topic) \(message.text ?? "")") }
+    }
+
+    func hasSeen(_ topic: String, _ text: String) -> Bool { seen.contains("\(topic) \(text)") }
+
+    deinit { client.stop() }
+  }
+
+  /// Topics by a short name; `own` is edge-1's, `other` another device's, `foreign` another site's.
+  private static let topics: [(String, String)] = {
+    let site = Name("site-a")!
+    let (own, other) = (Name("edge-1")!, Name("edge-2")!)
+    let places: [(String, Topic.Place)] = [
+      ("own.report", .report(own)), ("own.event", .event(own)), ("own.presence", .presence(own)),
+      ("own.reply", .reply(own)), ("own.keys", .keys(own)), ("own.cmd", .recheckDevice(own)),
+      ("other.report", .report(other)), ("other.event", .event(other)), ("other.presence", .presence(other)),
+      ("other.reply", .reply(other)), ("other.keys", .keys(other)), ("other.cmd", .recheckDevice(other)),
+      ("g.cmd", .recheckGroup(Name("lathe")!)), ("all.cmd", .recheckAll), ("trust", .trust), ("revoked", .revoked),
+      ("revoked.1", .revokedPart(1)), ("policy", .policy), ("g.policy", .groupPolicy(Name("lathe")!)),
+    ]
+    let foreign = Topic(Name("site-b")!, .report(own)).text
+    return places.map { ($0, Topic(site, $1).text) } + [("foreign", foreign), ("stranger", "anything/else")]
+  }()
+
+  private static let deviceMessages = ["report", "event", "presence", "reply", "keys"]
+  private static func of(_ whose: String) -> [String] { deviceMessages.map { "\(whose).\($0)" } }
+  private static let seen = of("own") + of("other") + ["trust", "revoked", "revoked.1"]
+
+  /// Written by hand, apart from the configuration.
+  private static let rights: [(role: String, write: [String], read: [String])] = [
+    ("device", of("own"), ["own.cmd", "own.presence", "own.keys", "g.cmd", "all.cmd", "trust", "policy", "g.policy"]),
+    ("controller", ["own.cmd", "other.cmd", "g.cmd", "all.cmd"], seen),
+    ("monitor", [], seen + ["policy", "g.policy"]),
+    ("policy", ["policy", "g.policy"], ["policy", "g.policy", "trust"]),
+    (
+      "issuer", ["trust", "revoked", "revoked.1", "own.keys", "other.keys"],
+      ["trust", "revoked", "revoked.1", "own.keys", "other.keys"]
+    ),
+    ("device at the operators' door", [], []),
+  ]
+
+  @Test func `each role may do its own and nothing else, on every topic`() throws {
+    let site = try LiveSite()
+    let settings = site.home.settings
+    _ = try site.device("edge-1")
+    _ = try site.device("edge-2")
+    func tls(_ name: String) -> TLSFiles {
+      let files = site.folder.file(name)
+      return TLSFiles(authorities: "\(files)/ca.pem", certificate: "\(files)/tls.pem", key: "\(files)/tls.key")
+    }
+    var clients: [String: Client] = [:]
+    clients["device"] = try Client("device", port: settings.devicePort, tls("edge-1"))
+    clients["device at the operators' door"] = try Client("x", port: settings.operatorPort, tls("edge-1"))
+    for role in SiteBuilder.roles {
+      clients[role.rawValue] = try Client(
+        role.rawValue, port: settings.operatorPort, Identity.tls(role, in: site.home))
+    }
+    let other = try Client("other", port: settings.devicePort, tls("edge-2"))
+
+    // Who may write, by the broker's own answer.
+    for (role, write, _) in Self.rights {
+      for (name, topic) in Self.topics {
+        let taken = clients[role]!.publish(topic, "by \(role)")
+        #expect(taken == write.contains(name), "\(role) writes \(name)")
+      }
+    }
+    // Who may read, of what somebody who may has written.
+    let writers = Self.rights.map { ($0.role, $0.write) } + [("other", Self.of("other"))]
+    clients["other"] = other
+    for (name, topic) in Self.topics {
+      guard let writer = writers.first(where: { $0.1.contains(name) })?.0 else { continue }
+      #expect(clients[writer]!.publish(topic, "for readers"))
+    }
+    for client in clients.values { client.drain() }
+    for (role, _, read) in Self.rights {
+      for (name, topic) in Self.topics where writers.contains(where: { $0.1.contains(name) }) {
+        #expect(clients[role]!.hasSeen(topic, "for readers") == read.contains(name), "\(role) reads \(name)")
+      }
+    }
+  }
+
+  @Test func `a client without a certificate of this site gets nowhere`() throws {
+    let site = try LiveSite()
+    let stranger = try LiveSite()
+    let files = Identity.tls(.controller, in: stranger.home)
+    let mixed = TLSFiles(
+      authorities: site.home.path("tls/ca.pem"), certificate: files.certificate, key: files.key)
+    for port in [site.home.settings.devicePort, site.home.settings.operatorPort] {
+      let inbox = try Inbox()
+      let client = try PostureMQTT.Client(.init(.tls(host: "localhost", port: port, mixed)), inbox: inbox)
+      let first = inbox.next(10_000)
+      guard case .offline = first else {
+        Issue.record("connected: \(String(describing: first))")
+        continue
+      }
+      client.stop()
+    }
+  }
+
+  @Test func `the size of the access lists does not depend on devices or groups`() throws {
+    let configuration = BrokerConfiguration(
+      site: Name("site-a")!, folder: "/x", deviceListener: .init(address: "127.0.0.1", port: 1),
+      operatorListener: .init(address: "127.0.0.1", port: 2))
+    #expect(configuration.devices.split(separator: "\n").count < 20)
+    #expect(configuration.operators.split(separator: "\n").count < 60)
+  }
+}
