@@ -2,5 +2,69 @@ import Posture
 
 /// `ssh@sshd`, `ssh@dropbear`.
 enum SSHDoors {
-  static func look(_ context: AuthContext) -> ProbeResult { ProbeResult() }
+  static func look(_ context: AuthContext) -> ProbeResult {
+    var result = SSHDDoors.look(context)
+    result.add(DropbearDoors.look(context))
+    return result
+  }
+}
+
+/// `ssh@sshd`.
+struct SSHDDoors {
+  private static let name = "ssh@sshd"
+  private static let services = ["ssh", "sshd", "openssh", "openssh-server"]
+
+  static func look(_ context: AuthContext) -> ProbeResult {
+    var result = ProbeResult()
+    guard let server = SSHDServer(context) else { return result }
+    let doors = SSHDDoors(context: context, server: server)
+    guard context.startup.starts(services) else {
+      result.remarks.append(
+        Remark(
+          Cause("dormantDoor", observed: "sshd is installed but not started", evidence: [Place(server.file)]),
+          check: .remoteEntry, door: name))
+      return result
+    }
+    for account in context.accounts.people { result.doors.append(doors.door(account.name, account)) }
+    for source in context.accounts.externalSources { result.doors.append(doors.door("external:\(source)", nil)) }
+    for account in context.accounts.services where account.account == .active || account.account == .mustChange {
+      let door = doors.door(account.name, account)
+      if door.answer != .closed { result.doors.append(door) }
+    }
+    return result
+  }
+
+  let context: AuthContext
+  let server: SSHDServer
+
+  /// The weakest of all connections that the configuration tells apart.
+  private func door(_ subject: String, _ account: Account?) -> Door {
+    var weakest = PAM.Outcome.never
+    var ordinary: Opening?
+    var note: String?
+    for (index, connection) in server.connections.enumerated() {
+      let person = SSHDPerson(name: subject, groups: account?.groups)
+      let (settings, reason) = server.settings(for: person, on: connection)
+      let ways = SSHDWays(context, settings, account, connection, file: server.file)
+      let outcome = ways.outcome.after([reason])
+      if index == 0 {
+        weakest = outcome
+        ordinary = outcome.opening
+      } else {
+        let before = weakest.opening
+        weakest = weakest.or(outcome)
+        if weakest.opening != before { note = connection.pattern.map { "weakest from \($0)" } }
+      }
+    }
+    if let cause = server.unreadable, weakest.opening?.answer != .notRequired {
+      weakest.opening = nil
+      weakest.cause = cause
+    }
+    if weakest.opening?.answer == .notRequired, weakest.cause == nil {
+      weakest.cause = Cause("openRemote", observed: "sshd lets \(subject) in without proof")
+    }
+    var door = Door(Self.name, .remote, subject, weakest.opening, because: weakest.because, cause: weakest.cause)
+    door.note = weakest.opening == ordinary ? nil : note
+    return door
+  }
 }

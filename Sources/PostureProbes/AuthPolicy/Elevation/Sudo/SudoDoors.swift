@@ -1,4 +1,3 @@
-import Glibc
 import Posture
 
 /// `sudo`, `sudo:<command>`.
@@ -34,20 +33,8 @@ struct SudoDoors {
     reading = main.map { SudoersReading($0, on: system, hostName: host.name) }
     judge = SudoersJudge(
       sudoers: reading?.sudoers ?? Sudoers(), accounts: context.accounts, groups: GroupNumbers(system), host: host,
-      now: Self.timestamp(system.now), main: Place(main ?? "/etc/sudoers"))
+      now: CalendarTime.text(system.now) + "Z", main: Place(main ?? "/etc/sudoers"))
     isWithoutPAM = ProofWithoutPAM.applies(to: system)
-  }
-
-  private static func timestamp(_ seconds: Int64) -> String {
-    var time = time_t(seconds)
-    var parts = tm()
-    gmtime_r(&time, &parts)
-    func padded(_ value: Int32, _ width: Int) -> String {
-      let digits = String(value)
-      return String(repeating: "0", count: max(0, width - digits.count)) + digits
-    }
-    return padded(parts.tm_year + 1900, 4) + padded(parts.tm_mon + 1, 2) + padded(parts.tm_mday, 2)
-      + padded(parts.tm_hour, 2) + padded(parts.tm_min, 2) + padded(parts.tm_sec, 2) + "Z"
   }
 
   private mutating func look() {

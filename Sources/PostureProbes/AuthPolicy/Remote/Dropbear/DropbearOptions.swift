@@ -1,0 +1,129 @@
+import Posture
+
+/// What dropbear(8) is told on its command line.
+struct DropbearOptions: Hashable, Sendable {
+  /// -s: nobody by password.
+  var refusesPasswords = false
+  /// -g: not root by password.
+  var refusesRootPassword = false
+  /// -w: not root at all.
+  var refusesRoot = false
+  /// -B: an empty password is enough.
+  var takesEmpty = false
+  /// -t: a password and a key.
+  var asksBoth = false
+  /// -G: members of this group only.
+  var group: String?
+  /// -D: the directory of authorized_keys.
+  var keyFolder: String?
+  /// Where it was read.
+  var place: Place
+
+  init(place: Place) { self.place = place }
+
+  init(_ arguments: [String], place: Place) {
+    self.place = place
+    var rest = arguments[...]
+    while let word = rest.popFirst() {
+      guard word.hasPrefix("-") else { continue }
+      var letters = word.dropFirst()
+      while let letter = letters.popFirst() {
+        if Self.withValue.contains(letter) {
+          // The value is the rest of the word, or the next word.
+          take(letter, letters.isEmpty ? rest.popFirst() ?? "" : String(letters))
+          break
+        }
+        take(letter)
+      }
+    }
+  }
+
+  private static let withValue: Set<Character> = ["b", "r", "D", "G", "T", "p", "P", "W", "K", "I", "c", "l", "u", "A"]
+
+  private mutating func take(_ letter: Character, _ value: String) {
+    if letter == "G" { group = value }
+    if letter == "D" { keyFolder = value }
+  }
+
+  private mutating func take(_ letter: Character) {
+    switch letter {
+    case "s": refusesPasswords = true
+    case "g": refusesRootPassword = true
+    case "w": refusesRoot = true
+    case "B": takesEmpty = true
+    case "t": asksBoth = true
+    default: break
+    }
+  }
+}
+
+/// How dropbear is started: every instance with its options.
+struct DropbearSetup: Sendable {
+  var instances: [DropbearOptions]
+  /// OpenWrt's own patches: root's empty password is enough, and root's keys lie in /etc/dropbear.
+  var isOpenWrt: Bool
+
+  init(_ context: AuthContext) {
+    let system = context.system
+    isOpenWrt =
+      context.distribution.id == "openwrt" || context.distribution.like.contains("openwrt")
+      || system.exists("/etc/config/dropbear")
+    if let file = system.text("/etc/config/dropbear") {
+      instances = Self.uci(file)
+    } else {
+      instances = [Self.unit(context) ?? Self.script(system)]
+    }
+  }
+
+  // MARK: OpenWrt
+
+  /// Sections of type dropbear; an option that is not there is on.
+  private static func uci(_ text: String) -> [DropbearOptions] {
+    var instances: [(options: DropbearOptions, isOn: Bool)] = []
+    var isOurs = false
+    for line in LogicalLines(text) {
+      let words = UnitWords.split(line.text)
+      if words.first == "config" {
+        isOurs = words.count > 1 && words[1] == "dropbear"
+        let place = Place("/etc/config/dropbear", line: line.number)
+        if isOurs { instances.append((DropbearOptions(place: place), true)) }
+      }
+      guard isOurs, words.first == "option", words.count > 2, !instances.isEmpty else { continue }
+      let isOff = ["0", "off", "no", "false", "disabled"].contains(words[2].lowercased())
+      let last = instances.count - 1
+      switch words[1] {
+      case "enable": instances[last].isOn = !isOff
+      case "PasswordAuth": instances[last].options.refusesPasswords = isOff
+      case "RootPasswordAuth": instances[last].options.refusesRootPassword = isOff
+      case "RootLogin": instances[last].options.refusesRoot = isOff
+      default: break
+      }
+    }
+    return instances.filter(\.isOn).map(\.options)
+  }
+
+  // MARK: Elsewhere
+
+  private static func unit(_ context: AuthContext) -> DropbearOptions? {
+    for name in ["dropbear.service", "dropbear@.service"] {
+      guard let unit = context.startup.units.unit(name) else { continue }
+      let environment = unit.environment { context.system.text($0) }
+      let command = unit.commands(environment: environment).first { $0.program.hasSuffix("dropbear") }
+      if let command { return DropbearOptions(command.arguments, place: command.place) }
+    }
+    return nil
+  }
+
+  /// Variables of the files that start scripts read.
+  private static func script(_ system: System) -> DropbearOptions {
+    let names: Set = ["DROPBEAR_EXTRA_ARGS", "DROPBEAR_OPTS", "DROPBEAR_ARGS"]
+    for path in ["/etc/default/dropbear", "/etc/conf.d/dropbear", "/etc/sysconfig/dropbear"] {
+      for line in LogicalLines(system.text(path) ?? "") {
+        guard let equals = line.text.firstIndex(of: "="), names.contains(line.text[..<equals].trimmed) else { continue }
+        let value = UnitWords.split(line.text[line.text.index(after: equals)...].trimmed).joined(separator: " ")
+        return DropbearOptions(UnitWords.split(value), place: Place(path, line: line.number))
+      }
+    }
+    return DropbearOptions(place: Place(Programs.path("dropbear", system) ?? "/usr/sbin/dropbear"))
+  }
+}

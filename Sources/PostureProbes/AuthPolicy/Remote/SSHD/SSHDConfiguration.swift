@@ -1,0 +1,252 @@
+import Posture
+
+/// sshd_config(5) with its includes, before anything is matched.
+struct SSHDConfiguration: Sendable {
+  indirect enum Node: Sendable {
+    case setting(Setting)
+    /// The lines after a Match, to the next one or the end of the file.
+    case block(SSHDCriteria, [Node])
+    case included([Node])
+  }
+
+  struct Setting: Sendable {
+    /// In lower case, aliases replaced.
+    var keyword: String
+    var values: [String]
+    var place: Place
+  }
+
+  private(set) var nodes: [Node] = []
+  /// Files that could not be read.
+  private(set) var unreadable: [Cause] = []
+  let file: String
+  private let system: System
+  private var budget = 20_000
+
+  static let files = ["/etc/ssh/sshd_config", "/usr/etc/ssh/sshd_config", "/usr/local/etc/ssh/sshd_config"]
+
+  /// `options` are what `-o` gave on the command line, which comes first.
+  init(_ file: String, options: [String] = [], on system: System) {
+    self.file = file
+    self.system = system
+    nodes = options.compactMap { Self.setting($0, Place(file)) }.map { .setting($0) } + read(file, depth: 0)
+  }
+
+  private static let depthLimit = 16
+
+  private mutating func read(_ path: String, depth: Int) -> [Node] {
+    let file: System.File
+    do throws(System.Unreadable) { file = try system.read(path) } catch {
+      // A file that an Include names and that is not there is no error.
+      if error != .missing || depth == 0 {
+        unreadable.append(Cause("unreadable", observed: "\(path) \(error.words)", evidence: [Place(path)]))
+      }
+      return []
+    }
+    var top: [Node] = []
+    var block: (criteria: SSHDCriteria, nodes: [Node])?
+    for (index, line) in file.text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+      budget -= 1
+      guard budget > 0, let setting = Self.setting(line, Place(path, line: index + 1)) else { continue }
+      if setting.keyword == "match" {
+        if let block { top.append(.block(block.criteria, block.nodes)) }
+        block = (SSHDCriteria(setting.values), [])
+        continue
+      }
+      let node = setting.keyword == "include" ? included(setting.values, depth) : .setting(setting)
+      if block == nil { top.append(node) } else { block?.nodes.append(node) }
+    }
+    if let block { top.append(.block(block.criteria, block.nodes)) }
+    return top
+  }
+
+  private mutating func included(_ patterns: [String], _ depth: Int) -> Node {
+    guard depth < Self.depthLimit else { return .included([]) }
+    let paths = patterns.flatMap { Self.glob($0.hasPrefix("/") ? $0 : "/etc/ssh/" + $0, system) }
+    return .included(paths.flatMap { read($0, depth: depth + 1) })
+  }
+
+  /// Paths that match, sorted; wildcards in any component.
+  private static func glob(_ pattern: String, _ system: System) -> [String] {
+    var paths = [""]
+    for part in pattern.split(separator: "/").map(String.init) {
+      let isPlain = !part.contains { "*?[".contains($0) }
+      paths = paths.flatMap { folder -> [String] in
+        if isPlain { return ["\(folder)/\(part)"] }
+        let names = (try? system.list(folder.isEmpty ? "/" : folder)) ?? []
+        let pattern = ShellPattern(part)
+        return names.filter { (!$0.hasPrefix(".") || part.hasPrefix(".")) && pattern.matches($0) }
+          .map { "\(folder)/\($0)" }
+      }
+      if paths.count > 4096 { return [] }
+    }
+    return paths
+  }
+
+  /// `Keyword value`, `Keyword=value`; nil for comments and lines that cannot be read.
+  private static func setting(_ line: some StringProtocol, _ place: Place) -> Setting? {
+    let text = line.trimmed
+    guard let first = text.first, first != "#" else { return nil }
+    let keyword = text.prefix { $0 != " " && $0 != "\t" && $0 != "=" }
+    var rest = text[keyword.endIndex...].drop { $0 == " " || $0 == "\t" }
+    if rest.first == "=" { rest = rest.dropFirst() }
+    guard !keyword.isEmpty, let values = SSHDWords.split(rest) else { return nil }
+    let name = keyword.lowercased().filter { $0 != "\"" }
+    return Setting(keyword: aliases[name] ?? name, values: values, place: place)
+  }
+
+  private static let aliases = [
+    "challengeresponseauthentication": "kbdinteractiveauthentication",
+    "skeyauthentication": "kbdinteractiveauthentication",
+    "dsaauthentication": "pubkeyauthentication",
+    "rsaauthentication": "obsolete",
+    "keepalive": "tcpkeepalive",
+  ]
+
+  // MARK: Evaluation
+
+  /// The values that hold for one person on one connection.
+  func settings(for person: SSHDPerson, on connection: SSHDConnection) -> SSHDSettings {
+    var result = SSHDSettings()
+    collect(nodes, into: &result)
+    var matched = SSHDSettings()
+    collectBlocks(nodes, person, connection, into: &matched)
+    result.override(with: matched)
+    return result
+  }
+
+  private func collect(_ nodes: [Node], into result: inout SSHDSettings) {
+    for node in nodes {
+      switch node {
+      case .setting(let setting): result.add(setting)
+      case .included(let inner): collect(inner, into: &result)
+      case .block: continue
+      }
+    }
+  }
+
+  private func collectBlocks(
+    _ nodes: [Node], _ person: SSHDPerson, _ connection: SSHDConnection, into result: inout SSHDSettings
+  ) {
+    for node in nodes {
+      switch node {
+      case .setting: continue
+      case .included(let inner): collectBlocks(inner, person, connection, into: &result)
+      case .block(let criteria, let inner):
+        guard let isMatched = criteria.matches(person, connection) else {
+          result.isUndecided = true
+          continue
+        }
+        if isMatched { collectAll(inner, person, connection, into: &result) }
+      }
+    }
+  }
+
+  /// Inside a block that matches, what stands there counts, and blocks of files included there where they match too.
+  private func collectAll(
+    _ nodes: [Node], _ person: SSHDPerson, _ connection: SSHDConnection, into result: inout SSHDSettings
+  ) {
+    for node in nodes {
+      switch node {
+      case .setting(let setting): result.add(setting)
+      case .included(let inner): collectAll(inner, person, connection, into: &result)
+      case .block: collectBlocks([node], person, connection, into: &result)
+      }
+    }
+  }
+
+  // MARK: Connections
+
+  /// One connection that nothing names, and one for each pattern of an address, a host, or a port.
+  func connections() -> [SSHDConnection] {
+    var ordinary = SSHDConnection.ordinary
+    var global = SSHDSettings()
+    collect(nodes, into: &global)
+    ordinary.localPort = global.first("port").flatMap { Int($0) } ?? 22
+    var names = SSHDNames()
+    names.collect(nodes)
+    let usesNames = global.flag("usedns")
+    var remote = [ordinary]
+    for pattern in names.remote where remote.count < 12 {
+      guard let one = Self.connection(from: pattern, usesNames, ordinary) else { continue }
+      if !remote.contains(where: { $0.address == one.address && $0.host == one.host }) { remote.append(one) }
+    }
+    return remote + remote.flatMap { names.local(from: $0) }.prefix(24)
+  }
+
+  private static func connection(
+    from pattern: String, _ usesNames: Bool, _ ordinary: SSHDConnection
+  ) -> SSHDConnection? {
+    var result = ordinary
+    result.pattern = pattern
+    if let network = IPNetwork(pattern) {
+      result.address = network.example.text
+      result.host = result.address
+      return result
+    }
+    let example = pattern.replacing("*", with: "1").replacing("?", with: "1")
+    if let address = IPAddress(example) {
+      result.address = address.text
+      result.host = result.address
+      return result
+    }
+    // A name is seen only where sshd looks it up.
+    guard usesNames else { return nil }
+    result.host = example
+    return result
+  }
+}
+
+/// What Match and AllowUsers name beside users and groups.
+struct SSHDNames {
+  private(set) var remote: [String] = []
+  private var addresses: [String] = []
+  private var ports: [Int] = []
+
+  mutating func collect(_ nodes: [SSHDConfiguration.Node]) {
+    for node in nodes {
+      switch node {
+      case .included(let inner): collect(inner)
+      case .block(let criteria, let inner):
+        for pair in criteria.pairs { add(pair.name, Self.patterns(pair.value)) }
+        collect(inner)
+      case .setting(let setting) where setting.keyword == "allowusers" || setting.keyword == "denyusers":
+        for value in setting.values {
+          guard let at = value.lastIndex(of: "@") else { continue }
+          add("address", Self.patterns(String(value[value.index(after: at)...])))
+        }
+      case .setting: continue
+      }
+    }
+  }
+
+  private mutating func add(_ name: String, _ patterns: [String]) {
+    switch name {
+    case "address", "host": remote += patterns
+    case "localaddress": addresses += patterns
+    case "localport": ports += patterns.compactMap { Int($0) }
+    default: break
+    }
+  }
+
+  private static func patterns(_ list: String) -> [String] {
+    list.split(separator: ",").map { String($0.drop { $0 == "!" }) }
+  }
+
+  func local(from remote: SSHDConnection) -> [SSHDConnection] {
+    let byAddress = addresses.compactMap { pattern -> SSHDConnection? in
+      guard let network = IPNetwork(pattern) else { return nil }
+      var one = remote
+      one.localAddress = network.example.text
+      one.pattern = one.pattern ?? pattern
+      return one
+    }
+    let byPort = ports.map { port in
+      var one = remote
+      one.localPort = port
+      one.pattern = one.pattern ?? "port \(port)"
+      return one
+    }
+    return byAddress + byPort
+  }
+}

@@ -1,0 +1,72 @@
+import Posture
+import PosturePlatform
+
+/// sshd of the examined system: its values by sshd's own word where it can be asked, else by our reading.
+struct SSHDServer: Sendable {
+  private let configuration: SSHDConfiguration
+  private let arguments: [String]
+  private let canBeAsked: Bool
+
+  /// nil where sshd is not installed.
+  init?(_ context: AuthContext) {
+    let system = context.system
+    guard let program = Self.program(system) else { return nil }
+    let command = Self.command(context)
+    let file =
+      command.file
+      ?? SSHDConfiguration.files.first { system.exists($0) } ?? SSHDConfiguration.files[0]
+    configuration = SSHDConfiguration(file, options: command.options, on: system)
+    arguments = ["-f", file] + command.options.flatMap { ["-o", $0] }
+    canBeAsked = system.isLive && program == Tool.sshd.rawValue
+  }
+
+  private static func program(_ system: System) -> String? {
+    if let path = Programs.path("sshd", system) { return path }
+    return ["/usr/lib/ssh/sshd", "/usr/libexec/sshd", "/usr/lib/openssh/sshd"].first { system.exists($0) }
+  }
+
+  /// `-f FILE` and `-o OPTION` of the command that starts it.
+  private static func command(_ context: AuthContext) -> (file: String?, options: [String]) {
+    let units = context.startup.units
+    for name in ["ssh.service", "sshd.service", "ssh@.service", "sshd@.service"] {
+      guard let unit = units.unit(name) else { continue }
+      let environment = unit.environment { context.system.text($0) }
+      guard let command = unit.commands(environment: environment).first(where: { Programs.base($0.program) == "sshd" })
+      else { continue }
+      return options(command.arguments)
+    }
+    return (nil, [])
+  }
+
+  private static func options(_ arguments: [String]) -> (file: String?, options: [String]) {
+    var file: String?
+    var options: [String] = []
+    var rest = arguments[...]
+    while let word = rest.popFirst() {
+      if word.hasPrefix("-f") { file = word.count > 2 ? String(word.dropFirst(2)) : rest.popFirst() }
+      if word.hasPrefix("-o"), let option = word.count > 2 ? String(word.dropFirst(2)) : rest.popFirst() {
+        options.append(option)
+      }
+    }
+    return (file, options)
+  }
+
+  var file: String { configuration.file }
+  var unreadable: Cause? { configuration.unreadable.first }
+  var connections: [SSHDConnection] { configuration.connections() }
+
+  /// The values for one person on one connection, and which of the two ways of reading gave them.
+  func settings(for person: SSHDPerson, on connection: SSHDConnection) -> (SSHDSettings, Reason) {
+    let own = configuration.settings(for: person, on: connection)
+    // Nobody of that name: sshd could not look the groups up.
+    guard canBeAsked, person.groups != nil else { return (own, Reason("sshd.configuration", file: file)) }
+    let specification =
+      "user=\(person.name),host=\(connection.host),addr=\(connection.address),laddr=\(connection.localAddress),"
+      + "lport=\(connection.localPort)"
+    guard case .success(let output)? = Tool.sshd.run(["-T"] + arguments + ["-C", specification]), output.status == 0
+    else { return (own, Reason("sshd.ownParser", file: file)) }
+    var settings = SSHDSettings(printed: String(decoding: output.out, as: UTF8.self))
+    settings.takePlaces(from: own)
+    return (settings, Reason("sshd.asked", file: file))
+  }
+}
