@@ -64,7 +64,7 @@ let package = Package(
     ours("PostureTokens", ["Posture", "PosturePlatform", "COpenSSL"]),
     ours("PostureAttester", ["Posture", "PosturePlatform", "PostureProbes", "PostureTokens", "CLinux", "CSQLite"]),
     ours("PostureMQTT", ["Posture", "PosturePlatform", "CLinux", "CMosquitto", "COpenSSL"]),
-    ours("PostureCourier", ["Posture", "PosturePlatform", "PostureTokens", "PostureMQTT"]),
+    ours("PostureCourier", ["Posture", "PosturePlatform", "PostureTokens", "PostureMQTT", "CLinux"]),
 
     // At the controller and the monitor.
     ours(

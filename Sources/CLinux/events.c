@@ -6,6 +6,7 @@
 #include <sys/inotify.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <sys/timex.h>
 #include <unistd.h>
 
@@ -37,4 +38,18 @@ int64_t clinux_peer_uid(int fd) {
 bool clinux_clock_synchronized(void) {
   struct timex state = {.modes = 0};
   return adjtimex(&state) != -1 && !(state.status & STA_UNSYNC);
+}
+
+int clinux_date_watch(void) {
+  int fd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+  if (fd >= 0) clinux_date_watch_again(fd);
+  return fd;
+}
+
+void clinux_date_watch_again(int fd) {
+  uint64_t count;
+  ssize_t ignored = read(fd, &count, sizeof count);
+  (void)ignored;
+  struct itimerspec never = {.it_value.tv_sec = 9000000000};
+  timerfd_settime(fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL);
 }

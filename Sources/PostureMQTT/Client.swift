@@ -92,6 +92,9 @@ public final class Client: Sendable {
   /// Answers ``ClientEvent/prepare``.
   public func prepare(_ preparation: Preparation) { loop.mailbox.post(.prepare(id, preparation)) }
 
+  /// Has the thread look whether this machine has slept, now instead of at its next deadline.
+  public func noticeSleep() { loop.mailbox.post(.look(id)) }
+
   /// Publishes `last`, if connected, disconnects without firing the will, and ends with ``ClientEvent/ended``; within
   /// the session's leave timeout whatever the broker does.
   public func stop(last: Publication? = nil) { loop.mailbox.post(.event(id, .stop(last: last))) }

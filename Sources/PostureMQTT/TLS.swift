@@ -1,5 +1,6 @@
 import COpenSSL
 import Glibc
+import PosturePlatform
 
 /// What cannot be used as it is configured.
 public struct MQTTError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -7,20 +8,34 @@ public struct MQTTError: Error, Hashable, Sendable, CustomStringConvertible {
   init(_ description: String) { self.description = description }
 }
 
-/// Whom to trust and who we are, in files (PEM), read anew for every connection so that a rotated certificate is used.
+/// Certificates or a key (RFC 7468).
+public enum PEM: Hashable, Sendable {
+  /// Read anew for every connection, so that a rotated one is used.
+  case file(String)
+  case text(String)
+}
+
+/// Whom to trust and who we are.
 public struct TLSFiles: Hashable, Sendable {
   /// The authorities of the broker's certificate.
-  public var authorities: String
-  public var certificate: String
-  public var key: String
+  public var authorities: PEM
+  /// Ours, with those between it and the authority.
+  public var certificate: PEM
+  public var key: PEM
   /// The name the broker's certificate must bear where it is not the host we connect to.
   public var serverName: String?
 
-  public init(authorities: String, certificate: String, key: String, serverName: String? = nil) {
+  public init(authorities: PEM, certificate: PEM, key: PEM, serverName: String? = nil) {
     self.authorities = authorities
     self.certificate = certificate
     self.key = key
     self.serverName = serverName
+  }
+
+  /// Paths.
+  public init(authorities: String, certificate: String, key: String, serverName: String? = nil) {
+    self.init(
+      authorities: .file(authorities), certificate: .file(certificate), key: .file(key), serverName: serverName)
   }
 }
 
@@ -36,16 +51,68 @@ final class TLSContext {
     raw = context
     SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
-    guard SSL_CTX_load_verify_locations(context, files.authorities, nil) == 1 else {
-      throw MQTTError("\(files.authorities): \(Self.lastError)")
-    }
-    guard SSL_CTX_use_certificate_chain_file(context, files.certificate) == 1 else {
-      throw MQTTError("\(files.certificate): \(Self.lastError)")
-    }
-    guard SSL_CTX_use_PrivateKey_file(context, files.key, SSL_FILETYPE_PEM) == 1 else {
-      throw MQTTError("\(files.key): \(Self.lastError)")
-    }
+    try trust(files.authorities)
+    try present(files.certificate, files.key)
     try expect(files.serverName ?? host, checksDates)
+  }
+
+  private func trust(_ authorities: PEM) throws(MQTTError) {
+    let store = SSL_CTX_get_cert_store(raw)
+    for certificate in try Self.certificates(authorities) {
+      X509_STORE_add_cert(store, certificate)
+      X509_free(certificate)
+    }
+  }
+
+  private func present(_ certificate: PEM, _ key: PEM) throws(MQTTError) {
+    for (index, certificate) in try Self.certificates(certificate).enumerated() {
+      if index == 0 {
+        SSL_CTX_use_certificate(raw, certificate)
+        X509_free(certificate)
+      } else {
+        // The context takes those above ours over.
+        SSL_CTX_ctrl(raw, SSL_CTRL_EXTRA_CHAIN_CERT, 0, UnsafeMutableRawPointer(certificate))
+      }
+    }
+    let own = try Self.withReader(key) { PEM_read_bio_PrivateKey($0, nil, nil, nil) }
+    guard let own else { throw MQTTError("\(Self.name(key)): no private key: \(Self.lastError)") }
+    defer { EVP_PKEY_free(own) }
+    guard SSL_CTX_use_PrivateKey(raw, own) == 1, SSL_CTX_check_private_key(raw) == 1 else {
+      throw MQTTError("\(Self.name(key)): not the key of the certificate")
+    }
+  }
+
+  /// At least one.
+  private static func certificates(_ pem: PEM) throws(MQTTError) -> [OpaquePointer] {
+    let found = try withReader(pem) { reader in
+      var found: [OpaquePointer] = []
+      while let next = PEM_read_bio_X509(reader, nil, nil, nil) { found.append(next) }
+      return found
+    }
+    // The end of the text is an error to OpenSSL.
+    defer { ERR_clear_error() }
+    guard !found.isEmpty else { throw MQTTError("\(name(pem)): no certificate: \(lastError)") }
+    return found
+  }
+
+  private static func withReader<Result>(_ pem: PEM, _ body: (OpaquePointer?) -> Result) throws(MQTTError) -> Result {
+    let bytes: [UInt8]
+    switch pem {
+    case .text(let text): bytes = Array(text.utf8)
+    case .file(let path):
+      do throws(SystemError) { bytes = try AtomicFile.read(path, cap: 256 << 10) } catch {
+        throw MQTTError("\(error)")
+      }
+    }
+    return bytes.withUnsafeBufferPointer { buffer in
+      let reader = BIO_new_mem_buf(buffer.baseAddress, Int32(buffer.count))
+      defer { BIO_free(reader) }
+      return body(reader)
+    }
+  }
+
+  private static func name(_ pem: PEM) -> String {
+    if case .file(let path) = pem { path } else { "PEM" }
   }
 
   private func expect(_ name: String, _ checksDates: Bool) throws(MQTTError) {

@@ -18,8 +18,10 @@ public enum UnixSocket {
     return listener
   }
 
-  public static func connect(_ path: String) throws(SystemError) -> Descriptor {
+  /// Not blocking: where the listener's queue is full it fails with EAGAIN, and so does a read that finds nothing.
+  public static func connect(_ path: String, isBlocking: Bool = true) throws(SystemError) -> Descriptor {
     let socket = try make()
+    if !isBlocking { _ = fcntl(socket.number, F_SETFL, O_NONBLOCK) }
     try withAddress(path) { address, size throws(SystemError) in
       _ = try retrying("connect", path) { Glibc.connect(socket.number, address, size) }
     }

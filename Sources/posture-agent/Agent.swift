@@ -8,6 +8,7 @@ enum Agent {
 
     usage: posture-agent check [--root DIR] [--policy NAME|FILE] [--json | --junit]
                                [--service NAME]... [--user NAME]...
+           posture-agent run [--config FILE]
            posture-agent --version | --help
 
     exit status: 0 verdict pass, 1 fail, 2 unknown, 64 wrong usage, 70 the agent itself failed
@@ -22,6 +23,7 @@ enum Agent {
     }
     switch arguments.verb() {
     case "check": return try CheckCommand(&arguments).run()
+    case "run": return try RunCommand(&arguments).run()
     case let other?: throw UsageError("unknown command \(other)")
     case nil: break
     }

@@ -17,4 +17,8 @@ int clinux_accept(int fd);
 int64_t clinux_peer_uid(int fd);
 /// Whether the kernel holds its clock to be set and kept by somebody (adjtimex(2) without STA_UNSYNC).
 bool clinux_clock_synchronized(void);
+/// A timerfd(2) that becomes readable when the date is set, or after a suspend (TFD_TIMER_CANCEL_ON_SET); -1 and errno.
+int clinux_date_watch(void);
+/// Takes note of a change of the date and waits for the next.
+void clinux_date_watch_again(int fd);
 #endif
