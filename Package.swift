@@ -54,6 +54,7 @@ let package = Package(
     // The pure model, and the ground the rest stands on.
     ours("Posture"),
     ours("PosturePlatform", ["CLinux"]),
+    ours("PostureSQLite", ["CSQLite"]),
     ours("PostureTerminal", ["Posture", "PosturePlatform"]),
 
     // On the device.
@@ -62,14 +63,15 @@ let package = Package(
       ["Posture", "PosturePlatform", "CLinux", "CTPM", "CDBus", "CKeyutils", "CCrypt", "COpenSSL"]),
     ours("PostureCheck", ["Posture", "PosturePlatform", "PostureProbes"]),
     ours("PostureTokens", ["Posture", "PosturePlatform", "COpenSSL"]),
-    ours("PostureAttester", ["Posture", "PosturePlatform", "PostureProbes", "PostureTokens", "CLinux", "CSQLite"]),
+    ours(
+      "PostureAttester", ["Posture", "PosturePlatform", "PostureProbes", "PostureTokens", "PostureSQLite", "CLinux"]),
     ours("PostureMQTT", ["Posture", "PosturePlatform", "CLinux", "CMosquitto", "COpenSSL"]),
     ours("PostureCourier", ["Posture", "PosturePlatform", "PostureTokens", "PostureMQTT", "CLinux"]),
 
     // At the controller and the monitor.
     ours(
       "PostureFleet",
-      ["Posture", "PosturePlatform", "PostureTerminal", "PostureTokens", "PostureMQTT", "CMicrohttpd", "CSQLite"]),
+      ["Posture", "PosturePlatform", "PostureTerminal", "PostureTokens", "PostureMQTT", "PostureSQLite", "CMicrohttpd"]),
 
     command(
       "posture-agent",

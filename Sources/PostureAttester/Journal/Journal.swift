@@ -1,3 +1,4 @@
+import PostureSQLite
 import Glibc
 import Posture
 import PosturePlatform
@@ -35,7 +36,7 @@ final class Journal {
   /// Why the last write failed; nil after one that did not.
   private(set) var failure: String?
 
-  private let store: SQLiteStore
+  private let store: JournalStore
   private let folder: String
   private var rows: [String: String]
   private let otherSequences: [String: Int64]
@@ -144,7 +145,7 @@ final class Journal {
       try store.commit(
         put: Dictionary(
           uniqueKeysWithValues: changed.map {
-            ($0.key, SQLiteStore.Entry(value: $0.value, check: Checksum.of($0.key, $0.value)))
+            ($0.key, JournalStore.Entry(value: $0.value, check: Checksum.of($0.key, $0.value)))
           }), remove: gone)
     } catch {
       failure = error.description

@@ -1,10 +1,11 @@
+import PostureSQLite
 import Glibc
 import Posture
 import PosturePlatform
 
 /// What the state folder holds when the agent starts.
 struct JournalFile {
-  let store: SQLiteStore
+  let store: JournalStore
   /// None where a chain has to be begun.
   let rows: [String: String]
   let marks: Marks?
@@ -13,7 +14,7 @@ struct JournalFile {
   let isBlind: Bool
 
   private enum Content {
-    case sound(SQLiteStore, [String: String])
+    case sound(JournalStore, [String: String])
     /// Not what was written.
     case damaged
   }
@@ -42,7 +43,7 @@ struct JournalFile {
 
   private static func content(_ path: String) throws(JournalError) -> Content {
     do throws(SQLiteError) {
-      let store = try SQLiteStore(path: path)
+      let store = try JournalStore(path: path)
       guard try store.isSound(), let rows = try checkedRows(store) else { return .damaged }
       // Rows of no ledger are as useless as rows with a wrong checksum.
       guard rows.isEmpty || Ledger(rows: rows, kid: "") != nil else { return .damaged }
@@ -53,7 +54,7 @@ struct JournalFile {
     }
   }
 
-  private static func checkedRows(_ store: SQLiteStore) throws(SQLiteError) -> [String: String]? {
+  private static func checkedRows(_ store: JournalStore) throws(SQLiteError) -> [String: String]? {
     var rows: [String: String] = [:]
     for (key, entry) in try store.entries() {
       guard entry.check == Checksum.of(key, entry.value) else { return nil }

@@ -1,6 +1,7 @@
+import Glibc
 public import Posture
 import PosturePlatform
-import Glibc
+import PostureSQLite
 
 /// The history in one SQLite file, 0600.
 public final class SQLiteHistory: HistoryStore {
@@ -14,32 +15,37 @@ public final class SQLiteHistory: HistoryStore {
     """
   private static let columns = "device, kid, typ, chain, seq, digest, issued, received, verdict, token"
 
-  private let database: SQLite
-  private let add: SQLite.Statement
-  private let digest: SQLite.Statement
+  private let database: Database
+  private let add: Statement
+  private let digest: Statement
 
   public init(path: String) throws(HistoryError) {
     // SQLite gives its side files the mode of the main one.
     guard (try? Descriptor.open(path, O_RDWR | O_CREAT, mode: 0o600)) != nil else {
       throw HistoryError(description: "\(path): \(SystemError.current("open").reason)")
     }
-    database = try SQLite(path: path)
-    try database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
-    try database.execute(Self.schema)
-    add = try database.prepare(
-      "INSERT INTO message (\(Self.columns)) VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING")
-    digest = try database.prepare("SELECT digest FROM message WHERE kid = ? AND typ = ? AND chain = ? AND seq = ?")
+    do throws(SQLiteError) {
+      database = try Database(path: path)
+      database.wait(atMost: 5_000)
+      try database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
+      try database.execute(Self.schema)
+      add = try database.prepare(
+        "INSERT INTO message (\(Self.columns)) VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING")
+      digest = try database.prepare("SELECT digest FROM message WHERE kid = ? AND typ = ? AND chain = ? AND seq = ?")
+    } catch { throw HistoryError(error) }
   }
 
   public func insert(_ records: [HistoryRecord]) throws(HistoryError) -> [Insertion] {
-    try database.transaction { () throws(HistoryError) in
-      var results: [Insertion] = []
-      for record in records { results.append(try insert(record)) }
-      return results
-    }
+    do throws(SQLiteError) {
+      return try database.transaction { () throws(SQLiteError) in
+        var results: [Insertion] = []
+        for record in records { results.append(try insert(record)) }
+        return results
+      }
+    } catch { throw HistoryError(error) }
   }
 
-  private func insert(_ record: HistoryRecord) throws(HistoryError) -> Insertion {
+  private func insert(_ record: HistoryRecord) throws(SQLiteError) -> Insertion {
     try add.run([
       .text(record.device.description), .text(record.kid), .text(record.kind.rawValue), .text(record.chain),
       .integer(record.seq), .text(record.digest), .integer(record.issued), .integer(record.received),
@@ -55,11 +61,10 @@ public final class SQLiteHistory: HistoryStore {
   }
 
   public func records(of device: Name, limit: Int) throws(HistoryError) -> [HistoryRecord] {
-    let statement = try database.prepare(
-      "SELECT \(Self.columns) FROM message WHERE device = ? ORDER BY received DESC, issued DESC, seq DESC LIMIT ?")
+    let order = "ORDER BY received DESC, issued DESC, seq DESC LIMIT ?"
     var records: [HistoryRecord] = []
-    try statement.run([.text(device.description), .integer(Int64(limit))]) { row in
-      Self.record(row).map { records.append($0) }
+    try select("WHERE device = ? \(order)", [.text(device.description), .integer(Int64(limit))]) {
+      records.append($0)
       return true
     }
     return records
@@ -68,21 +73,30 @@ public final class SQLiteHistory: HistoryStore {
   public func forEach(
     since: Int64, device: Name?, _ body: (HistoryRecord) -> Bool
   ) throws(HistoryError) {
-    let statement = try database.prepare(
-      "SELECT \(Self.columns) FROM message WHERE received >= ?1 AND (?2 IS NULL OR device = ?2) "
-        + "ORDER BY received, rowid")
-    try statement.run([.integer(since), device.map { .text($0.description) } ?? .null]) { row in
-      Self.record(row).map(body) ?? true
-    }
+    try select(
+      "WHERE received >= ?1 AND (?2 IS NULL OR device = ?2) ORDER BY received, rowid",
+      [.integer(since), device.map { .text($0.description) } ?? .null], body)
+  }
+
+  private func select(
+    _ clauses: String, _ values: [Statement.Value], _ body: (HistoryRecord) -> Bool
+  ) throws(HistoryError) {
+    do throws(SQLiteError) {
+      try database.prepare("SELECT \(Self.columns) FROM message \(clauses)").run(values) { row in
+        Self.record(row).map(body) ?? true
+      }
+    } catch { throw HistoryError(error) }
   }
 
   public func prune(before: Int64) throws(HistoryError) -> Int {
-    try database.prepare("DELETE FROM message WHERE received < ?").run([.integer(before)])
-    return database.changes
+    do throws(SQLiteError) {
+      try database.prepare("DELETE FROM message WHERE received < ?").run([.integer(before)])
+      return database.changes
+    } catch { throw HistoryError(error) }
   }
 
   /// nil for a row that this version did not write.
-  private static func record(_ row: borrowing SQLite.Row) -> HistoryRecord? {
+  private static func record(_ row: borrowing Row) -> HistoryRecord? {
     guard let device = row.text(0).flatMap(Name.init), let kid = row.text(1),
       let kind = row.text(2).flatMap(TokenKind.init(rawValue:)), let chain = row.text(3), let digest = row.text(5),
       let token = row.text(9)
@@ -92,4 +106,8 @@ public final class SQLiteHistory: HistoryStore {
       issued: row.integer(6), received: row.integer(7), verdict: row.text(8).flatMap(Verdict.init(rawValue:)),
       token: token)
   }
+}
+
+extension HistoryError {
+  init(_ error: SQLiteError) { self.init(description: "history: \(error)") }
 }
