@@ -1,6 +1,7 @@
-import Posture
+public import Posture
 
-/// Why a token is not accepted. Which code it is depends on the first thing that is wrong, in the order of the cases.
+/// Why a token is not accepted: the first thing that is wrong. The shape comes before the header, the header before the
+/// signature, the signature before the claims, and these before who may say them.
 public struct TokenError: Error, Hashable, Sendable, CustomStringConvertible {
   public enum Code: String, Sendable, CaseIterable {
     // The shape.
@@ -44,6 +45,8 @@ public struct TokenError: Error, Hashable, Sendable, CustomStringConvertible {
     case topic
     /// The key (kid) is not known yet, or no longer.
     case unknownKey
+    /// The root (kid) that it goes back to is not known here.
+    case unknownRoot
     /// `iss` is not whom the key belongs to.
     case issuer
     /// The signer's credential is for something else.
@@ -68,13 +71,20 @@ public struct TokenError: Error, Hashable, Sendable, CustomStringConvertible {
   public let code: Code
   /// For the log: which member, which claim, which key.
   public let detail: String?
+  /// What ``Code/claims`` stands for.
+  public let claim: ClaimError?
 
   public init(_ code: Code, _ detail: String? = nil) {
     self.code = code
     self.detail = detail
+    claim = nil
   }
 
-  init(_ error: ClaimError) { self.init(.claims, error.description) }
+  public init(_ error: ClaimError) {
+    code = .claims
+    detail = error.description
+    claim = error
+  }
 
   public var description: String {
     detail.map { "token refused: \(code.rawValue) (\($0))" } ?? "token refused: \(code.rawValue)"

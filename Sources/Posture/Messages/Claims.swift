@@ -62,6 +62,8 @@ struct ClaimReader {
   func text(_ name: String, _ bytes: ClosedRange<Int> = 1...256) throws(ClaimError) -> String {
     guard let text = try value(name).string else { throw error(.type, name) }
     guard bytes.contains(text.utf8.count) else { throw error(.range, name) }
+    // Whatever ends a C string would show one half of a text and hide the other.
+    guard !text.utf8.contains(0) else { throw error(.value, name) }
     return text
   }
 
@@ -74,6 +76,7 @@ struct ClaimReader {
     guard count.contains(texts.count), texts.allSatisfy({ bytes.contains($0.utf8.count) }) else {
       throw error(.range, name)
     }
+    guard !texts.contains(where: { $0.utf8.contains(0) }) else { throw error(.value, name) }
     return texts
   }
 

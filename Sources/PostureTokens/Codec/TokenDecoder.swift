@@ -9,15 +9,14 @@ public enum TokenDecoder {
 
   /// Reads the header and takes the parts apart. `kinds`: those that belong here (``Topic/kinds``).
   public static func decode(_ bytes: [UInt8], kinds: [TokenKind]) throws(TokenError) -> UnverifiedToken {
-    let largest = kinds.map(\.sizeLimit).max() ?? 0
-    guard bytes.count <= largest else { throw TokenError(.tooLarge, "\(bytes.count) bytes") }
+    guard bytes.count <= TokenKind.largestSize else { throw TokenError(.tooLarge, "\(bytes.count) bytes") }
     let (first, second) = try dots(in: bytes)
     let header = try Header(try part(bytes[..<first], "header", limit: headerLimit))
     guard kinds.contains(header.kind) else { throw TokenError(.typeNotHere, header.kind.rawValue) }
     guard bytes.count <= header.kind.sizeLimit else { throw TokenError(.tooLarge, "\(bytes.count) bytes") }
     let signature = try part(bytes[(second + 1)...], "signature", limit: headerLimit)
     guard signature.count == 64 else { throw TokenError(.signatureSize, "\(signature.count) bytes") }
-    let payload = try part(bytes[(first + 1)..<second], "payload", limit: largest)
+    let payload = try part(bytes[(first + 1)..<second], "payload", limit: header.kind.sizeLimit)
     return UnverifiedToken(
       kind: header.kind, kid: header.kid, bytes: bytes, payload: payload, signature: signature, signed: second)
   }

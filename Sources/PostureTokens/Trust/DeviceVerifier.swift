@@ -74,6 +74,20 @@ public struct DeviceVerifier: Sendable {
     return VerifiedPolicy(claims: claims, kid: token.kid, isFromRoot: signer == nil, token: token)
   }
 
+  /// A newer credential for the same key and party, as an issuer puts it on the device's own `keys` topic.
+  public mutating func renewal(_ bytes: [UInt8], of current: Credential, at moment: Moment) throws(TokenError)
+    -> Credential
+  {
+    let next = try trust.anchors.credential(bytes)
+    guard next.grant.role == .device else { throw TokenError(.role, next.grant.role.rawValue) }
+    guard next.grant.subject == device, next.kid == current.kid else { throw TokenError(.subject) }
+    try next.check(at: moment)
+    if let issuer = next.issuer, trust.isRevoked(issuer.kid) { throw TokenError(.revoked, issuer.kid) }
+    guard trust.anchors.isGood(next.root, at: moment) else { throw TokenError(.expired, "root") }
+    guard next.claims.issuedAt > current.claims.issuedAt else { throw TokenError(.rollback) }
+    return next
+  }
+
   private static func covers(policy audience: Audience, _ grant: Grant) -> Bool {
     if case .group(_, let group) = audience { return grant.covers(group: group) }
     return grant.groups.isEmpty

@@ -37,6 +37,8 @@ public struct MonitorVerifier: Sendable {
     case message(Message)
     /// Kept until the credential of this key comes.
     case awaitingKey(topic: Topic, kid: String)
+    /// Kept until a trust document names this root.
+    case awaitingRoot(topic: Topic, kid: String)
     case credential(Credential)
     case trust(TrustStore.Acceptance)
     case revoked(part: Int)
@@ -63,7 +65,10 @@ public struct MonitorVerifier: Sendable {
   public mutating func receive(_ bytes: [UInt8], on topic: String, at moment: Moment) -> [Outcome] {
     guard let place = Topic(topic), place.site == site else { return [.rejected(topic: topic, TokenError(.topic))] }
     do throws(TokenError) { return try receive(bytes, on: place, at: moment) } catch {
-      return [.rejected(topic: topic, error)]
+      guard error.code == .unknownRoot, place.place != .trust else { return [.rejected(topic: topic, error)] }
+      let kid = error.detail ?? ""
+      waiting.add(bytes, on: place, for: .root(kid))
+      return [.awaitingRoot(topic: place, kid: kid)]
     }
   }
 
@@ -71,8 +76,8 @@ public struct MonitorVerifier: Sendable {
     _ bytes: [UInt8], on topic: Topic, at moment: Moment
   ) throws(TokenError) -> [Outcome] {
     switch topic.place {
-    case .keys(let device): return try keys(bytes, of: device, at: moment)
-    case .trust: return [.trust(try trust.accept(bytes, at: moment))]
+    case .keys(let device): return try keys(bytes, of: device)
+    case .trust: return try accept(trust: bytes, at: moment)
     case .revoked: return [try revokedPart(bytes, 0)]
     case .revokedPart(let number): return [try revokedPart(bytes, number)]
     case .report, .event, .presence, .reply: return [try message(bytes, on: topic)]
@@ -84,7 +89,7 @@ public struct MonitorVerifier: Sendable {
   private mutating func message(_ bytes: [UInt8], on topic: Topic) throws(TokenError) -> Outcome {
     let unverified = try TokenDecoder.decode(bytes, kinds: topic.kinds)
     guard let credential = credentials[unverified.kid] else {
-      waiting.add(bytes, on: topic, kid: unverified.kid)
+      waiting.add(bytes, on: topic, for: .key(unverified.kid))
       return .awaitingKey(topic: topic, kid: unverified.kid)
     }
     return .message(try Self.message(unverified, on: topic, by: credential))
@@ -124,19 +129,31 @@ public struct MonitorVerifier: Sendable {
     }
   }
 
-  private mutating func keys(
-    _ bytes: [UInt8], of device: Name, at moment: Moment
-  ) throws(TokenError) -> [Outcome] {
+  private mutating func keys(_ bytes: [UInt8], of device: Name) throws(TokenError) -> [Outcome] {
     let credential = try trust.anchors.credential(bytes)
     guard credential.grant.role == .device else { throw TokenError(.role, credential.grant.role.rawValue) }
     guard credential.grant.subject == Party(site, device) else { throw TokenError(.subject, device.description) }
-    try credential.check(at: moment)
-    credentials[credential.kid] = credential
+    // The broker may bring an older one again.
+    let known = credentials[credential.kid]
+    if known.map({ $0.claims.issuedAt < credential.claims.issuedAt }) ?? true {
+      credentials[credential.kid] = credential
+    }
     var outcomes: [Outcome] = [.credential(credential)]
-    for (bytes, topic) in waiting.release(credential.kid) {
+    for (bytes, topic) in waiting.release(.key(credential.kid)) {
       do throws(TokenError) { outcomes.append(try message(bytes, on: topic)) } catch {
         outcomes.append(.rejected(topic: topic.text, error))
       }
+    }
+    return outcomes
+  }
+
+  /// A new document may name the root that credentials and lists were waiting for.
+  private mutating func accept(trust bytes: [UInt8], at moment: Moment) throws(TokenError) -> [Outcome] {
+    let rootsBefore = trust.anchors.rotations.count
+    var outcomes: [Outcome] = [.trust(try trust.accept(bytes, at: moment))]
+    guard trust.anchors.rotations.count > rootsBefore else { return outcomes }
+    for (bytes, topic) in waiting.releaseRoots() {
+      outcomes += receive(bytes, on: topic.text, at: moment)
     }
     return outcomes
   }

@@ -38,7 +38,10 @@ public struct TrustAnchors: Sendable {
     guard next.grant.role == .root else { throw TokenError(.role, "not a rotation of the root") }
     try next.grant.check(at: moment)
     guard isGood(next.signer, at: moment) else { throw TokenError(.expired, "root") }
-    anchors[next.signer]?.until = next.claims.previousUntil
+    // Of two successors the earlier end counts.
+    let end = next.claims.previousUntil ?? next.grant.notBefore
+    let until = anchors[next.signer]?.until
+    anchors[next.signer]?.until = min(until ?? end, end)
     if anchors[next.kid] == nil { anchors[next.kid] = Anchor(key: next.key) }
     rotations.append(text)
   }
@@ -71,7 +74,7 @@ public struct TrustAnchors: Sendable {
   }
 
   private func rootSigned(_ token: UnverifiedToken) throws(TokenError) -> Credential {
-    guard let root = anchors[token.kid] else { throw TokenError(.unknownKey, "root \(token.kid)") }
+    guard let root = anchors[token.kid] else { throw TokenError(.unknownRoot, token.kid) }
     return try Self.credential(try token.verified(by: root.key), issuer: nil)
   }
 

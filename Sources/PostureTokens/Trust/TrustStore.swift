@@ -39,6 +39,8 @@ public struct TrustStore: Sendable {
     if bytes == token?.bytes { return .known }
     var anchors = anchors
     let (token, claims) = try Self.verify(bytes, site: site, &anchors, at: moment)
+    // An issuer that was taken back does not bring itself back.
+    guard !isRevoked(token.kid) else { throw TokenError(.revoked, token.kid) }
     guard claims.version >= floor else { throw TokenError(.rollback, "ver \(claims.version) below \(floor)") }
     if claims.version == floor, let current = self.token {
       guard token.payload == current.payload else { throw TokenError(.fork, "ver \(floor)") }
