@@ -53,7 +53,7 @@ public struct Fleet: Sendable {
       observe(.waiting(true), of: device, at: now)
       if devices[device] != nil { waiting[device, default: []].insert(kid) }
     case .credential(let credential): take(credential, at: now)
-    case .trust, .revoked: break
+    case .trust, .revoked, .awaitingRoot: break
     case .rejected(let topic, let error): reject(topic, error, at: now)
     }
     return nil

@@ -69,8 +69,8 @@ extension VectorBook {
     trust(
       "signed-by-a-device", .reject(.depth), why: "what is embedded has an issuer itself", try site.trust(3, by: device)
     )
-    let self_ = try VectorSite.issuer("issuer-2", of: Root(key: VectorSite.key("issuer-2")))
-    trust("self-made-root", .reject(.unknownRoot), why: "", try site.trust(3, by: self_))
+    let selfMade = try VectorSite.issuer("issuer-2", of: Root(key: VectorSite.key("issuer-2")))
+    trust("self-made-root", .reject(.unknownRoot), why: "", try site.trust(3, by: selfMade))
     let forged = site.issuer.credential.dropLast(4) + "AAAA"
     trust(
       "issuer-credential-forged", .reject(.signature), why: "the root's signature does not hold",
