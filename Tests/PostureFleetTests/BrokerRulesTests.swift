@@ -132,7 +132,7 @@ import Testing
     let stranger = try LiveSite()
     let files = Identity.tls(.controller, in: stranger.home)
     let mixed = TLSFiles(
-      authorities: site.home.path("tls/ca.pem"), certificate: files.certificate, key: files.key)
+      authorities: .file(site.home.path("tls/ca.pem")), certificate: files.certificate, key: files.key)
     for port in [site.home.settings.devicePort, site.home.settings.operatorPort] {
       let inbox = try Inbox()
       let client = try PostureMQTT.Client(.init(.tls(host: "localhost", port: port, mixed)), inbox: inbox)
