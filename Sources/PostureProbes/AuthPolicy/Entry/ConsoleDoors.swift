@@ -2,5 +2,202 @@ import Posture
 
 /// Text consoles: `login@console`, `login@<tty>`.
 enum ConsoleDoors {
-  static func look(_ context: AuthContext) -> ProbeResult { ProbeResult() }
+  static func look(_ context: AuthContext) -> ProbeResult {
+    let kernel = KernelCommandLine(context.system)
+    switch context.startup.kind {
+    case .systemd: return doors(context, SystemdConsoles(context, kernel).lines)
+    case .sysvinit: return inittab(context, isBusyBox: false)
+    case .busybox, .procd: return inittab(context, isBusyBox: true)
+    case .runit: return doors(context, ServiceConsoles(system: context.system).lines)
+    case .other: return notModelled("an init that is not known")
+    case .none: return ProbeResult()
+    }
+  }
+
+  private static func inittab(_ context: AuthContext, isBusyBox: Bool) -> ProbeResult {
+    let inittab = InittabConsoles(context.system, isBusyBox: isBusyBox)
+    let services = ServiceConsoles(system: context.system).lines
+    do throws(System.Unreadable) {
+      guard let entries = try inittab.entries else {
+        let shells = context.startup.kind == .busybox ? InittabConsoles.withoutInittab : []
+        return doors(context, shells + services)
+      }
+      return doors(context, inittab.lines(entries) + services)
+    } catch {
+      var result = ProbeResult()
+      let cause = Cause(
+        "unreadable", observed: "\(InittabConsoles.path) \(error.words)", evidence: [Place(InittabConsoles.path)])
+      result.gaps = [Gap(cause, checks: [.ownerAuthentication, .passcode])]
+      return result
+    }
+  }
+
+  private static func notModelled(_ what: String) -> ProbeResult {
+    var result = ProbeResult()
+    result.gaps = [Gap(Cause("notModelled", observed: what), checks: [.ownerAuthentication])]
+    return result
+  }
+
+  /// The doors that these lines are, and remarks on what is set up and not started.
+  static func doors(_ context: AuthContext, _ lines: [ConsoleLine]) -> ProbeResult {
+    var result = ProbeResult()
+    var rows = DoorRows()
+    let people = Person.all(context.accounts)
+    let started = distinct(lines.filter(\.isStarted))
+    let stock = started.filter(\.isStock)
+    for door in stockDoors(context, stock, people) { rows.add(door) }
+    for line in started where !line.isStock {
+      let console = ConsoleRows(context: context, line: line)
+      for door in console.doors(people) { rows.add(door) }
+      result.remarks += console.remarks
+    }
+    result.remarks += lines.filter { !$0.isStarted && !$0.isStock && !isRepeated($0, started) }.map(dormant)
+    result.doors = rows.doors
+    return result
+  }
+
+  private static func stockDoors(_ context: AuthContext, _ lines: [ConsoleLine], _ people: [Person]) -> [Door] {
+    guard !lines.isEmpty else { return [] }
+    let terminals = lines.map(\.representative)
+    let programs = Set(lines.compactMap(\.program)).sorted().map { LoginProgram($0, context) }
+    return context.rows("login@console", .entry, people: people) { person in
+      let outcomes = programs.map { $0.outcome(for: person.account, terminals: terminals) }
+      return outcomes.dropFirst().reduce(outcomes[0]) { $0.or($1) }
+    }
+  }
+
+  /// An instance that does what its template does is no terminal of its own.
+  private static func distinct(_ lines: [ConsoleLine]) -> [ConsoleLine] {
+    lines.filter { $0.terminal.hasSuffix("*") || $0.isStock || !isRepeated($0, lines) }
+  }
+
+  private static func isRepeated(_ line: ConsoleLine, _ lines: [ConsoleLine]) -> Bool {
+    let template = line.terminal.hasPrefix("ttyS") ? "ttyS*" : "tty*"
+    return lines.contains { $0.terminal == template && $0.reading == line.reading && $0.place == line.place }
+  }
+
+  private static func dormant(_ line: ConsoleLine) -> Remark {
+    Remark(
+      Cause("dormantDoor", observed: "\(line.observed) on \(line.terminal), not started", evidence: [line.place]),
+      check: .ownerAuthentication, door: "login@\(line.terminal)")
+  }
+}
+
+extension ConsoleLine {
+  /// The ordinary text login: whoever types a name is asked for its proof.
+  var isStock: Bool {
+    guard case .login(let call) = reading else { return false }
+    return call.user == .anybody && !call.skipsAuthentication
+  }
+
+  var program: String? {
+    guard case .login(let call) = reading else { return nil }
+    return call.program
+  }
+
+  /// A terminal that stands for a template's.
+  var representative: String {
+    switch terminal {
+    case "tty*": "tty1"
+    case "ttyS*": "ttyS0"
+    default: terminal
+    }
+  }
+}
+
+/// The rows of one terminal that is not the stock one.
+struct ConsoleRows {
+  let context: AuthContext
+  let line: ConsoleLine
+
+  private var name: String { "login@\(line.terminal)" }
+
+  func doors(_ people: [Person]) -> [Door] {
+    if let user = named, context.accounts[user] == nil, context.accounts.externalSources.isEmpty { return [] }
+    return context.rows(name, .entry, people: people, outcome)
+  }
+
+  /// A user that nobody is.
+  var remarks: [Remark] {
+    guard let user = named, context.accounts[user] == nil, context.accounts.externalSources.isEmpty else { return [] }
+    return [
+      Remark(
+        Cause("autologinUnknownUser", observed: "\(line.observed): no user \(user)", evidence: [line.place]),
+        check: .ownerAuthentication, subject: user, door: name)
+    ]
+  }
+
+  /// The one user who gets in here.
+  private var named: String? {
+    guard case .login(let call) = line.reading, case .only(let user) = call.user else { return nil }
+    return user
+  }
+
+  private func outcome(_ person: Person) -> PAM.Outcome {
+    switch line.reading {
+    case .login(let call): return login(call, person)
+    case .rootShell:
+      return person.account?.isRoot == true
+        ? opened("console.shell", "consoleShell") : .closed(Reason("console.shell", line.place))
+    case .sulogin(let isForced):
+      guard let account = person.account, account.isRoot else { return .closed(Reason("sulogin", line.place)) }
+      return Sulogin.outcome(for: account, isForced: isForced, place: line.place)
+    case .nothing: return .closed(Reason("console.nothing", line.place))
+    case .unknown:
+      return .unknown(
+        Reason("console.notModelled", line.place), Cause("notModelled", observed: line.observed, evidence: [line.place])
+      )
+    }
+  }
+
+  private func login(_ call: LoginCall, _ person: Person) -> PAM.Outcome {
+    let program = LoginProgram(call.program, context)
+    let asked = { program.outcome(for: person.account, terminals: [line.representative]) }
+    guard call.skipsAuthentication else { return asked() }
+    if case .only(let user) = call.user, !isMeant(person, user) {
+      return .closed(Reason("agetty.autologin", line.place))
+    }
+    if let account = person.account, context.isHomed(account) {
+      var outcome = asked()
+      outcome.because.append(Reason("homed.activation", file: "/var/lib/systemd/home/\(account.name).identity"))
+      return outcome
+    }
+    var outcome = program.outcome(
+      for: person.account, skipsAuthentication: true, terminals: [line.representative])
+    let isNamed = named != nil
+    outcome.because.insert(Reason(isNamed ? "agetty.autologin" : "login.skipsAuthentication", line.place), at: 0)
+    if let credential = line.credential { outcome.because.append(Reason("credential", credential)) }
+    if outcome.opening?.answer == .notRequired {
+      outcome.cause = cause(isNamed ? "autologin" : "loginWithoutAuthentication")
+    }
+    return outcome
+  }
+
+  /// A name that is not found here may be one of the people of another source.
+  private func isMeant(_ person: Person, _ user: String) -> Bool {
+    person.account.map { $0.name == user } ?? (context.accounts[user] == nil)
+  }
+
+  private func opened(_ reason: String, _ code: String) -> PAM.Outcome {
+    PAM.Outcome(opening: .always, because: [Reason(reason, line.place)], cause: cause(code))
+  }
+
+  private func cause(_ code: String) -> Cause {
+    Cause(code, observed: line.observed, evidence: [line.place] + [line.credential].compactMap { $0 })
+  }
+}
+
+/// sulogin(8): root's password, an empty one by Enter, a locked one not at all unless forced.
+enum Sulogin {
+  static func outcome(for root: Account, isForced: Bool, place: Place) -> PAM.Outcome {
+    if isForced, root.password == .locked || root.password == .empty {
+      return PAM.Outcome(
+        opening: .always, because: [Reason("account.password", root.place), Reason("sulogin.force", place)],
+        cause: Cause(
+          "rescueWithoutPassword", observed: "sulogin --force, root \(root.password.rawValue)", evidence: [place]))
+    }
+    var outcome = LoginProgram.byPassword(root, code: "sulogin")
+    outcome.because.insert(Reason("sulogin", place), at: 0)
+    return outcome
+  }
 }

@@ -31,7 +31,8 @@ struct Startup: Sendable {
     if let known = InitProgram.find(system) { return known }
     // Packages bring units into images that have no systemd; these come with systemd itself, or with a desktop.
     if telling.contains(where: { units.path(of: $0) != nil }) { return .systemd }
-    return system.exists("/etc/inittab") ? .sysvinit : .none
+    if system.exists("/etc/inittab") { return .sysvinit }
+    return InitProgram.exists(system) ? .other : .none
   }
 
   private static let telling = [
@@ -105,9 +106,16 @@ struct InitScripts: Sendable {
 
 /// What /sbin/init is.
 enum InitProgram {
-  private static let candidates = ["/sbin/init", "/usr/sbin/init", "/init", "/etc/init", "/bin/init"]
+  private static let candidates = ["/sbin/init", "/usr/sbin/init", "/init", "/etc/init", "/linuxrc"]
+  /// What the first process of a machine is called; in a container it is something else.
+  private static let first: Set<String> = [
+    "systemd", "init", "procd", "runit", "runit-init", "s6-svscan", "openrc-init", "dinit", "linuxrc", "busybox",
+  ]
+
+  static func exists(_ system: System) -> Bool { candidates.contains(where: system.exists) }
 
   static func find(_ system: System) -> Startup.Kind? {
+    if let comm = system.text("/proc/1/comm")?.trimmed, !first.contains(comm) { return Startup.Kind.none }
     if system.exists("/sbin/procd") { return .procd }
     for path in candidates {
       guard system.exists(path) || system.link(path) != nil else { continue }

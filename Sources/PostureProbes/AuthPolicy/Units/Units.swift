@@ -110,6 +110,13 @@ final class Units: Sendable {
     return found.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }
 
+  /// Services with a file or a drop-in outside the vendor's directories.
+  var ownServices: [String] {
+    let own = folders.filter { !$0.path.hasPrefix("/usr/lib") && !$0.path.hasPrefix("/lib") }
+    let names = own.flatMap(\.names).map { $0.hasSuffix(".d") ? String($0.dropLast(2)) : $0 }
+    return Set(names.filter { $0.hasSuffix(".service") && !$0.hasSuffix("@.service") }.map(canonical)).sorted()
+  }
+
   /// The place of a unit's file on the search path.
   func path(of name: String) -> String? { paths[name] }
 

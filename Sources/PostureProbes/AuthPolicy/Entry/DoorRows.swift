@@ -1,0 +1,89 @@
+import Posture
+
+/// The rows of a part's doors: one per door and subject, whatever number of configurations speak of it.
+struct DoorRows {
+  private(set) var doors: [Door] = []
+  private var positions: [String: Int] = [:]
+
+  /// Adds a row; one that is there already opens with either.
+  mutating func add(_ door: Door) {
+    let key = "\(door.name)\u{1F}\(door.subject)"
+    guard let position = positions[key] else {
+      positions[key] = doors.count
+      doors.append(door)
+      return
+    }
+    doors[position] = Self.weaker(doors[position], door)
+  }
+
+  /// The row that both together are: open where one is open, unknown where one is unknown.
+  private static func weaker(_ first: Door, _ second: Door) -> Door {
+    if first.answer == .notRequired { return first }
+    if second.answer == .notRequired { return second }
+    guard let mine = first.opening, let other = second.opening else { return first.opening == nil ? first : second }
+    var door = first.answer == .closed ? second : first
+    door.opening = mine.or(other)
+    return door
+  }
+}
+
+/// Who doors are listed for.
+struct Person: Sendable {
+  /// nil for the people of a source that is not on this disk.
+  let account: Account?
+  /// The subject's name: a user's, or `external:<source>`.
+  let name: String
+  /// A service is listed only where a door is not closed to it.
+  var isService: Bool { account?.kind == .service }
+
+  /// Everybody: owners and root, people of other sources, services.
+  static func all(_ accounts: Accounts) -> [Person] {
+    accounts.people.map { Person(account: $0, name: $0.name) }
+      + accounts.externalSources.map { Person(account: nil, name: "external:\($0)") }
+      + accounts.services.map { Person(account: $0, name: $0.name) }
+  }
+
+  /// Owners and people of other sources: those who have sessions of their own.
+  static func owners(_ accounts: Accounts) -> [Person] {
+    accounts.owners.map { Person(account: $0, name: $0.name) }
+      + accounts.externalSources.map { Person(account: nil, name: "external:\($0)") }
+  }
+}
+
+extension AuthContext {
+  /// Rows of one door for everybody, as `outcome` answers for each.
+  func rows(
+    _ door: String, _ class: Door.Class, people: [Person], _ outcome: (Person) -> PAM.Outcome
+  ) -> [Door] {
+    people.compactMap { person in
+      let outcome = outcome(person)
+      if person.isService, outcome.opening == .never { return nil }
+      return Door(door, `class`, person.name, outcome.opening, because: outcome.because, cause: outcome.cause)
+    }
+  }
+
+  /// systemd-homed keeps this account's home: a session needs its key, whoever started it.
+  func isHomed(_ account: Account) -> Bool {
+    account.password == .external && system.exists("/var/lib/systemd/home/\(account.name).identity")
+  }
+}
+
+extension PAM.Outcome {
+  static func unknown(_ reason: Reason, _ cause: Cause) -> PAM.Outcome {
+    PAM.Outcome(opening: nil, because: [reason], cause: cause)
+  }
+
+  static func closed(_ reason: Reason) -> PAM.Outcome {
+    PAM.Outcome(opening: .never, because: [reason], cause: nil)
+  }
+
+  /// Two ways in beside each other.
+  func or(_ other: PAM.Outcome) -> PAM.Outcome {
+    if opening?.answer == .notRequired { return self }
+    if other.opening?.answer == .notRequired { return other }
+    guard let mine = opening, let its = other.opening else { return opening == nil ? self : other }
+    if its == .never || its == mine { return self }
+    if mine == .never { return other }
+    return PAM.Outcome(opening: mine.or(its), because: because + other.because, cause: cause ?? other.cause)
+  }
+}

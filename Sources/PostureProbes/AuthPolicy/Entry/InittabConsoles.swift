@@ -1,0 +1,113 @@
+import Posture
+
+/// One line of an inittab, of sysvinit (inittab(5)) or BusyBox.
+struct InittabEntry: Hashable, Sendable {
+  var id: String
+  var levels: String
+  var action: String
+  var process: String
+  var line: Int
+
+  static func parse(_ text: String) -> [InittabEntry] {
+    LogicalLines(text, comments: ["#"]).compactMap { line in
+      let fields = line.text.split(separator: ":", maxSplits: 3, omittingEmptySubsequences: false).map(String.init)
+      guard fields.count == 4 else { return nil }
+      return InittabEntry(
+        id: fields[0].trimmed, levels: fields[1].trimmed, action: fields[2].trimmed, process: fields[3].trimmed,
+        line: line.number)
+    }
+  }
+}
+
+/// The terminals of an inittab.
+struct InittabConsoles {
+  static let path = "/etc/inittab"
+  private let system: System
+  private let isBusyBox: Bool
+
+  init(_ system: System, isBusyBox: Bool) {
+    self.system = system
+    self.isBusyBox = isBusyBox
+  }
+
+  private static let sysvActions: Set<String> = ["respawn", "once", "wait", "ondemand", "boot", "bootwait"]
+  private static let busyboxActions: Set<String> = ["respawn", "askfirst", "once", "wait", "askconsole"]
+
+  /// nil where there is no inittab.
+  var entries: [InittabEntry]? {
+    get throws(System.Unreadable) {
+      do throws(System.Unreadable) {
+        return InittabEntry.parse(try system.read(Self.path).text)
+      } catch {
+        if error == .missing { return nil }
+        throw error
+      }
+    }
+  }
+
+  func lines(_ entries: [InittabEntry]) -> [ConsoleLine] {
+    let level = entries.first { $0.action == "initdefault" }?.levels ?? ""
+    return entries.compactMap { entry in
+      guard isUsed(entry, level) else { return nil }
+      return line(entry)
+    }
+  }
+
+  private func isUsed(_ entry: InittabEntry, _ level: String) -> Bool {
+    if isBusyBox { return Self.busyboxActions.contains(entry.action) }
+    guard Self.sysvActions.contains(entry.action) else { return false }
+    return level.isEmpty || entry.levels.isEmpty || level.contains { entry.levels.contains($0) }
+  }
+
+  private func line(_ entry: InittabEntry) -> ConsoleLine? {
+    let process = entry.process.hasPrefix("+") ? String(entry.process.dropFirst()) : entry.process
+    let written = process.split { $0 == " " || $0 == "\t" }.map(String.init)
+    guard let words = ShellScript(process, []).commands.last?.words ?? (written.isEmpty ? nil : written) else {
+      return nil
+    }
+    let reader = TerminalReader(system: system, asksOnTerminals: OpenWrtSettings.asksOnTerminals(system))
+    let reading = reader.read(words)
+    guard counts(reading, words) else { return nil }
+    return ConsoleLine(
+      terminal: terminal(entry, written), reading: reading, observed: process,
+      place: Place(Self.path, line: entry.line))
+  }
+
+  /// A program that is neither getty nor login nor shell is an application.
+  private func counts(_ reading: TerminalReading, _ words: [String]) -> Bool {
+    switch reading {
+    case .nothing: false
+    case .unknown: words.contains { $0.hasSuffix("getty") || Programs.base($0) == "login" || $0.contains("login") }
+    default: true
+    }
+  }
+
+  private func terminal(_ entry: InittabEntry, _ words: [String]) -> String {
+    if isBusyBox, !entry.id.isEmpty { return entry.id }
+    return ConsoleLine.terminal(in: words) ?? "console"
+  }
+
+  /// What BusyBox init does where there is no inittab: a root shell on the console and three terminals.
+  static let withoutInittab = ["console", "tty2", "tty3", "tty4"].map { terminal in
+    ConsoleLine(
+      terminal: terminal, reading: .rootShell, observed: "askfirst:-/bin/sh, no inittab", place: Place(path))
+  }
+}
+
+/// What OpenWrt says in /etc/config/system.
+enum OpenWrtSettings {
+  /// `ttylogin` of the first `system` section; without it the terminals ask nothing.
+  static func asksOnTerminals(_ system: System) -> Bool {
+    var isSystem = false
+    for line in LogicalLines(system.text("/etc/config/system") ?? "", comments: ["#"]) {
+      let words = UnitWords.split(line.text)
+      if words.first == "config" {
+        if isSystem { return false }
+        isSystem = words.dropFirst().first == "system"
+      } else if isSystem, words.count == 3, words[0] == "option", words[1] == "ttylogin" {
+        return words[2] == "1"
+      }
+    }
+    return false
+  }
+}

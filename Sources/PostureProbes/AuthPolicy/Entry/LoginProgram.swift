@@ -1,0 +1,99 @@
+import Posture
+
+/// What the program behind a text login asks: through PAM, or by its own rules where it is built without.
+struct LoginProgram {
+  private let context: AuthContext
+  private let service: String
+  private let usesPAM: Bool
+
+  init(_ path: String, _ context: AuthContext) {
+    self.context = context
+    let name = Programs.base(path)
+    service = name == "runuser" || name == "su" ? name : "login"
+    usesPAM = Self.usesPAM(path, context)
+  }
+
+  /// BusyBox login uses PAM only if it is linked with it; a system without any PAM file has no other rules than its own.
+  private static func usesPAM(_ path: String, _ context: AuthContext) -> Bool {
+    let system = context.system
+    let hasPAM = ["login", "other"].contains(where: context.pam.hasService)
+    let real = system.exists(path) ? path : "/usr" + path
+    guard hasPAM, Programs.isBusyBox(real, system) else { return hasPAM || !Self.hasBusyBox(system) }
+    guard let binary = try? system.read(real, cap: 4 << 20), binary.bytes.count > 4096 else {
+      return context.pam.hasService("login")
+    }
+    return ByteSearch.contains(binary.bytes, "libpam.so")
+  }
+
+  private static func hasBusyBox(_ system: System) -> Bool {
+    system.exists("/bin/busybox") || system.exists("/usr/bin/busybox")
+  }
+
+  /// What `account` is asked at the weakest of these terminals.
+  func outcome(for account: Account?, skipsAuthentication: Bool = false, terminals: [String]) -> PAM.Outcome {
+    if let account, account.account == .noShell {
+      return .closed(Reason("account.noShell", account.place))
+    }
+    guard usesPAM else { return plain(account, skipsAuthentication, terminals) }
+    var call = PAM.Call(service)
+    call.skipsAuthentication = skipsAuthentication
+    let terminals = asksForTerminal ? terminals : Array(terminals.prefix(1))
+    let outcomes = (terminals.isEmpty ? ["tty1"] : terminals).map { terminal in
+      call.terminal = terminal
+      return context.pam.outcome(of: call, for: account)
+    }
+    return outcomes.dropFirst().reduce(outcomes[0]) { $0.or($1) }
+  }
+
+  /// Modules that look at the terminal; without one the first terminal speaks for all.
+  private var asksForTerminal: Bool {
+    let lines = context.pam.lines(of: service, .auth) + context.pam.lines(of: service, .account)
+    return lines.contains {
+      ["pam_securetty", "pam_access", "pam_time", "pam_succeed_if", "pam_listfile", "pam_group"]
+        .contains($0.module.replacing(".so", with: ""))
+    }
+  }
+
+  // MARK: Without PAM (BusyBox loginutils/login.c)
+
+  private func plain(_ account: Account?, _ skips: Bool, _ terminals: [String]) -> PAM.Outcome {
+    guard let account else {
+      return .unknown(Reason("login.plain"), Cause("unreadable", observed: "people of a directory, login without PAM"))
+    }
+    let place = account.place
+    if account.isUnshadowed, let field = account.hash, field.hasPrefix("!") || field.hasPrefix("*") {
+      return .closed(Reason("login.locked", place))
+    }
+    if skips { return PAM.Outcome(opening: .always, because: [Reason("login.plain", place)], cause: nil) }
+    if account.isRoot, !terminals.isEmpty, !terminals.contains(where: isSecure) {
+      return .closed(Reason("login.securetty", file: "/etc/securetty"))
+    }
+    return Self.byPassword(account, code: "login")
+  }
+
+  /// Whether root may use this terminal: a missing or empty list allows all.
+  private func isSecure(_ terminal: String) -> Bool {
+    let listed =
+      context.system.text("/etc/securetty")?.split(separator: "\n").map(\.trimmed)
+      .filter { !$0.isEmpty && !$0.hasPrefix("#") } ?? []
+    return listed.isEmpty || listed.contains(terminal)
+      || (terminal.hasSuffix("*") && listed.contains { $0.hasPrefix(terminal.dropLast()) })
+  }
+
+  /// The password alone decides: an empty one asks nothing.
+  static func byPassword(_ account: Account, code: String) -> PAM.Outcome {
+    let place = account.place
+    switch account.password {
+    case .set: return PAM.Outcome(opening: .passcode, because: [Reason("\(code).password", place)], cause: nil)
+    case .empty, .emptyHash:
+      let name = account.password == .empty ? "emptyPassword" : "emptyHash"
+      return PAM.Outcome(
+        opening: .always, because: [Reason("\(code).\(name)", place)],
+        cause: Cause(name, observed: "password \(account.password.rawValue)", evidence: [place]))
+    case .locked, .unmatchable, .none, .external: return .closed(Reason("\(code).noPassword", place))
+    case .unreadable:
+      return .unknown(
+        Reason("\(code).unreadable", place), Cause("unreadable", observed: "password unreadable", evidence: [place]))
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import Posture
+
+/// Gettys that OpenRC and runit run as services.
+struct ServiceConsoles {
+  let system: System
+
+  var lines: [ConsoleLine] { openrc + runit }
+
+  // MARK: OpenRC: /etc/init.d/agetty.tty1, /etc/conf.d/agetty.tty1
+
+  private var openrc: [ConsoleLine] {
+    let levels = (try? system.list("/etc/runlevels")) ?? []
+    let names = Set(levels.flatMap { (try? system.list("/etc/runlevels/\($0)")) ?? [] })
+    return names.filter { $0.hasPrefix("agetty.") || $0.hasPrefix("getty.") }.sorted().map { name in
+      let terminal = String(name.drop { $0 != "." }.dropFirst())
+      let file = "/etc/conf.d/\(name)"
+      let shared = "/etc/conf.d/\(name.prefix { $0 != "." })"
+      let settings = [shared, file].map { variables($0) }
+      let options = settings.compactMap { $0["agetty_options"] }.last ?? ""
+      let own = settings.last?["agetty_options"] == nil ? shared : file
+      return line(["/sbin/agetty"] + UnitWords.split(options) + [terminal], terminal, own, "agetty_options")
+    }
+  }
+
+  // MARK: runit: /etc/sv/agetty-tty1/conf
+
+  private static let folders = [
+    "/var/service", "/etc/service", "/etc/runit/runsvdir/default", "/etc/runit/runsvdir/current",
+  ]
+
+  private var runit: [ConsoleLine] {
+    var seen = Set<String>()
+    return Self.folders.flatMap { folder in
+      ((try? system.list(folder)) ?? []).filter { $0.hasPrefix("agetty-") && seen.insert($0).inserted }
+        .filter { !system.exists("\(folder)/\($0)/down") }
+        .map { name in
+          let terminal = String(name.dropFirst("agetty-".count))
+          let file = system.exists("\(folder)/\(name)/conf") ? "\(folder)/\(name)/conf" : "/etc/sv/\(name)/conf"
+          let options = variables(file)["GETTY_ARGS"] ?? ""
+          return line(["/sbin/agetty"] + UnitWords.split(options) + [terminal], terminal, file, "GETTY_ARGS")
+        }
+    }
+  }
+
+  private func line(_ words: [String], _ terminal: String, _ file: String, _ key: String) -> ConsoleLine {
+    let number = system.text(file)?.split(separator: "\n", omittingEmptySubsequences: false)
+      .firstIndex { $0.trimmed.hasPrefix(key) }.map { $0 + 1 }
+    return ConsoleLine(
+      terminal: terminal, reading: TerminalReader(system: system).read(words),
+      observed: (["agetty"] + words.dropFirst()).joined(separator: " "), place: Place(file, line: number))
+  }
+
+  /// `NAME=value` lines of a shell fragment.
+  private func variables(_ path: String) -> [String: String] {
+    var result: [String: String] = [:]
+    for line in LogicalLines(system.text(path) ?? "", comments: ["#"]) {
+      guard let equals = line.text.firstIndex(of: "=") else { continue }
+      let name = line.text[..<equals].trimmed
+      let value = line.text[line.text.index(after: equals)...].trimmed
+      result[name.hasPrefix("export ") ? String(name.dropFirst(7)) : name] = UnitWords.split(value).joined(
+        separator: " ")
+    }
+    return result
+  }
+}

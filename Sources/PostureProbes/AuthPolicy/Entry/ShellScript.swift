@@ -1,0 +1,188 @@
+/// The commands of a small shell script, with variables and arguments put in: enough to see which getty it ends in.
+/// Conditions are not judged: every command counts.
+struct ShellScript {
+  struct Command: Hashable {
+    var words: [String]
+    var isExec: Bool
+    var isLast: Bool
+  }
+
+  let commands: [Command]
+
+  init(_ text: String, _ arguments: [String], variables: [String: String] = [:]) {
+    var reader = Reader(arguments: arguments, variables: variables)
+    // A start script is short; whatever is longer is none.
+    for line in LogicalLines(text, comments: ["#"]).prefix(2_000) { reader.read(line.text) }
+    var commands = reader.commands
+    if !commands.isEmpty { commands[commands.count - 1].isLast = true }
+    self.commands = commands
+  }
+
+  private struct Reader {
+    let arguments: [String]
+    var variables: [String: String]
+    var commands: [Command] = []
+
+    private static let keywords: Set<String> = [
+      "if", "then", "else", "elif", "while", "until", "do", "!", "{", "(", "time", "fi", "done", "}", ")", "esac", "&",
+    ]
+
+    init(arguments: [String], variables: [String: String]) {
+      self.arguments = arguments
+      self.variables = variables
+    }
+
+    mutating func read(_ line: String) {
+      for part in Self.statements(line) { statement(part) }
+    }
+
+    private mutating func statement(_ text: String) {
+      var words = expand(text)[...]
+      words = words.drop { Self.keywords.contains($0) }
+      while let word = words.first, let equals = word.firstIndex(of: "="), Self.isName(word[..<equals]) {
+        variables[String(word[..<equals])] = String(word[word.index(after: equals)...])
+        words = words.dropFirst()
+      }
+      let isExec = words.first == "exec"
+      if isExec { words = words.dropFirst() }
+      guard !words.isEmpty else { return }
+      commands.append(Command(words: Array(words), isExec: isExec, isLast: false))
+    }
+
+    private static func isName(_ text: Substring) -> Bool {
+      !text.isEmpty && text.allSatisfy { $0 == "_" || ($0.isASCII && ($0.isLetter || $0.isNumber)) }
+    }
+
+    /// Splits at ";", "&&", "||", "|" outside quotes and substitutions; redirections are dropped.
+    private static func statements(_ line: String) -> [String] {
+      var parts = [""]
+      var quote: Character?
+      var depth = 0
+      var previous: Character = " "
+      for character in line {
+        if let open = quote {
+          if character == open { quote = nil }
+        } else if character == "\"" || character == "'" {
+          quote = character
+        } else if character == "(", previous == "$" || depth > 0 {
+          depth += 1
+        } else if character == ")", depth > 0 {
+          depth -= 1
+        } else if depth == 0, character == ";" || character == "|" || character == "&" {
+          // ">&1" is a redirection, no separator.
+          if !(character == "&" && (previous == ">" || previous == "<")) {
+            parts.append("")
+            previous = character
+            continue
+          }
+        } else if depth == 0, character == "#", previous == " " || previous == "\t" {
+          break
+        }
+        parts[parts.count - 1].append(character)
+        previous = character
+      }
+      return parts.map(\.trimmed).filter { !$0.isEmpty }
+    }
+
+    /// Words with quotes removed and variables put in; an unquoted variable may be several words or none.
+    private func expand(_ text: String) -> [String] {
+      var words: [String] = []
+      var word: String?
+      var quote: Character?
+      var rest = text[...]
+      while let character = rest.popFirst() {
+        switch character {
+        case "'" where quote == nil:
+          quote = "'"
+          word = word ?? ""
+        case "'" where quote == "'": quote = nil
+        case "\"" where quote != "'":
+          quote = quote == nil ? "\"" : nil
+          word = word ?? ""
+        case "$" where quote != "'":
+          let value = variable(&rest)
+          if quote == nil {
+            let parts = value.split(separator: " ", omittingEmptySubsequences: true).map(String.init)
+            guard let first = parts.first else { continue }
+            word = (word ?? "") + first
+            for part in parts.dropFirst() {
+              words.append(word ?? "")
+              word = part
+            }
+          } else {
+            word = (word ?? "") + value
+          }
+        case " " where quote == nil, "\t" where quote == nil:
+          if let done = word { words.append(done) }
+          word = nil
+        default: word = (word ?? "") + String(character)
+        }
+      }
+      if let done = word { words.append(done) }
+      return Self.withoutRedirections(words)
+    }
+
+    private static func withoutRedirections(_ words: [String]) -> [String] {
+      var result: [String] = []
+      var skips = false
+      for word in words {
+        let bare = word.drop { $0.isNumber }
+        if skips {
+          skips = false
+        } else if bare.hasPrefix(">") || bare.hasPrefix("<") {
+          skips = bare.allSatisfy { "<>&".contains($0) }
+        } else {
+          result.append(word)
+        }
+      }
+      return result
+    }
+
+    private func variable(_ rest: inout Substring) -> String {
+      guard let first = rest.first else { return "$" }
+      if first == "(" { return substitution(&rest) }
+      if first == "{" {
+        let inner = rest.dropFirst().prefix { $0 != "}" }
+        rest = rest.dropFirst(inner.count + 2)
+        return braced(inner)
+      }
+      if first == "@" || first == "*" {
+        rest = rest.dropFirst()
+        return arguments.joined(separator: " ")
+      }
+      if first.isNumber {
+        rest = rest.dropFirst()
+        return value(String(first))
+      }
+      let name = rest.prefix { $0 == "_" || ($0.isASCII && ($0.isLetter || $0.isNumber)) }
+      rest = rest.dropFirst(name.count)
+      return name.isEmpty ? "$" : value(String(name))
+    }
+
+    private func braced(_ inner: Substring) -> String {
+      let name = inner.prefix { $0 == "_" || $0.isLetter || $0.isNumber }
+      let known = value(String(name))
+      let modifier = inner.dropFirst(name.count)
+      guard known.isEmpty, modifier.hasPrefix(":-") || modifier.hasPrefix("-") else { return known }
+      return String(modifier.drop { $0 == ":" || $0 == "-" })
+    }
+
+    private func value(_ name: String) -> String {
+      if let number = Int(name) { return number > 0 && number <= arguments.count ? arguments[number - 1] : "" }
+      return variables[name] ?? ""
+    }
+
+    /// `$(…)`: what it prints is not known.
+    private func substitution(_ rest: inout Substring) -> String {
+      var depth = 0
+      while let character = rest.popFirst() {
+        if character == "(" { depth += 1 }
+        if character == ")" {
+          depth -= 1
+          if depth == 0 { break }
+        }
+      }
+      return ""
+    }
+  }
+}

@@ -1,0 +1,167 @@
+/// What happens at a terminal.
+enum TerminalReading: Hashable, Sendable {
+  /// The text login.
+  case login(LoginCall)
+  /// A shell of root's without any question.
+  case rootShell
+  /// root's password, as sulogin(8) asks for it.
+  case sulogin(isForced: Bool)
+  /// Nothing that lets anybody in.
+  case nothing
+  /// Something that is not modelled: its command.
+  case unknown(String)
+
+  static let stock = TerminalReading.login(LoginCall())
+}
+
+/// How the login program is called.
+struct LoginCall: Hashable, Sendable {
+  enum User: Hashable, Sendable {
+    /// Whoever types a name.
+    case anybody
+    /// The name is filled in; after a failure another can be typed.
+    case preset(String)
+    /// Nobody else.
+    case only(String)
+  }
+
+  var user = User.anybody
+  var skipsAuthentication = false
+  var program = "/bin/login"
+}
+
+/// Reads command lines of terminals: gettys, login, shells, and scripts that end in one of them.
+struct TerminalReader {
+  let system: System
+  /// Credentials of the unit (systemd.exec(5)).
+  var credentials = UnitCredentials.none
+  /// OpenWrt's `ttylogin`.
+  var asksOnTerminals = false
+
+  private static let shells: Set<String> = ["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish", "csh", "tcsh"]
+  private static let wrappers: Set<String> = [
+    "setsid", "env", "nice", "ionice", "cttyhack", "chrt", "exec", "chpst", "command", "nohup", "stdbuf",
+  ]
+
+  /// What `words` come to on their terminal.
+  func read(_ words: [String], depth: Int = 0) -> TerminalReading {
+    guard let first = words.first, depth < 8 else { return .unknown(words.joined(separator: " ")) }
+    let program = first.hasPrefix("-") ? String(first.dropFirst()) : first
+    let arguments = Array(words.dropFirst())
+    switch Programs.base(program) {
+    case "agetty", "getty", "mingetty", "fgetty", "ngetty", "getty.agetty":
+      return getty(arguments, depth)
+    case "login": return login(program, arguments)
+    case "sulogin": return .sulogin(isForced: arguments.contains { $0 == "-e" || $0 == "--force" })
+    case "sushell": return .rootShell
+    case "systemd-sulogin-shell": return .sulogin(isForced: false)
+    case "su", "runuser": return substitute(program, arguments)
+    case "busybox": return arguments.isEmpty ? .rootShell : read(arguments, depth: depth + 1)
+    case "openvt": return read(Self.afterOptions(arguments, withValues: ["-c"]), depth: depth + 1)
+    case "kmscon": return kmscon(arguments, depth)
+    case let name where Self.wrappers.contains(name):
+      return read(Self.afterOptions(arguments, withValues: ["-n", "-c", "-u", "-P"]), depth: depth + 1)
+    case let name where Self.shells.contains(name): return shell(arguments, depth)
+    default: return script(program, arguments, depth)
+    }
+  }
+
+  // MARK: Programs
+
+  private func getty(_ arguments: [String], _ depth: Int) -> TerminalReading {
+    var options = GettyOptions(arguments.map(Self.mingettyWord))
+    options.autologin = options.autologin ?? credentials.autologin.flatMap { $0.isEmpty ? nil : $0 }
+    return read([options.program] + options.loginArguments, depth: depth + 1)
+  }
+
+  /// mingetty(8) calls the login program by another name.
+  private static func mingettyWord(_ word: String) -> String {
+    word.hasPrefix("--loginprog") ? word.replacing("--loginprog", with: "--login-program") : word
+  }
+
+  private func login(_ program: String, _ arguments: [String]) -> TerminalReading {
+    let options = LoginOptions(arguments)
+    var call = LoginCall(program: program)
+    if credentials.isUnreadable { return .unknown("an encrypted credential") }
+    call.skipsAuthentication = options.skipsAuthentication || credentials.skipsAuthentication(of: program, system)
+    if let user = options.user, user != GettyOptions.typedName {
+      call.user = call.skipsAuthentication ? .only(user) : .preset(user)
+    } else if call.skipsAuthentication, options.user == nil, options.skipsAuthentication {
+      return .unknown("login -f without a name")
+    }
+    return .login(call)
+  }
+
+  /// `su - pi` by root: a session of that user's, no question.
+  private func substitute(_ program: String, _ arguments: [String]) -> TerminalReading {
+    guard !arguments.contains(where: { $0.hasPrefix("-c") || $0 == "--command" || $0.hasPrefix("--command=") }) else {
+      return .nothing
+    }
+    let user = arguments.first { !$0.hasPrefix("-") } ?? "root"
+    return .login(LoginCall(user: .only(user), skipsAuthentication: true, program: program))
+  }
+
+  private func kmscon(_ arguments: [String], _ depth: Int) -> TerminalReading {
+    guard let start = arguments.firstIndex(where: { $0 == "--login" || $0 == "-l" }) else {
+      return .login(LoginCall())
+    }
+    return read(Array(arguments[(start + 1)...].drop { $0 == "--" }), depth: depth + 1)
+  }
+
+  /// A shell that reads the terminal lets root in; one that runs a script or a command is what that is.
+  private func shell(_ arguments: [String], _ depth: Int) -> TerminalReading {
+    if let flag = arguments.firstIndex(where: { $0.hasPrefix("-") && !$0.hasPrefix("--") && $0.contains("c") }) {
+      return commands(arguments.dropFirst(flag + 1).first ?? "", [], depth) ?? .nothing
+    }
+    let operand = arguments.first { !$0.hasPrefix("-") && $0 != GettyOptions.typedName }
+    guard let operand else { return .rootShell }
+    return script(operand, Array(arguments.drop { $0 != operand }.dropFirst()), depth)
+  }
+
+  // MARK: Scripts
+
+  private func script(_ program: String, _ arguments: [String], _ depth: Int) -> TerminalReading {
+    let command = ([program] + arguments).joined(separator: " ")
+    guard let text = system.text(program), text.hasPrefix("#!"),
+      let interpreter = text.split(separator: "\n").first?.split(whereSeparator: { $0 == " " || $0 == "/" }),
+      interpreter.contains(where: { Self.shells.contains(String($0)) || $0 == "openrc-run" })
+    else { return .unknown(command) }
+    return commands(text, arguments, depth) ?? .unknown(command)
+  }
+
+  /// The one thing that all ways through a script come to; nil where it names nothing that is known.
+  private func commands(_ text: String, _ arguments: [String], _ depth: Int) -> TerminalReading? {
+    let found = ShellScript(text, arguments).commands.compactMap { command -> TerminalReading? in
+      guard names(command) else { return nil }
+      let reading = read(command.words, depth: depth + 1)
+      return reading == .nothing ? nil : reading
+    }
+    var readings = Set(found)
+    if text.contains("ttylogin") { readings = readings.filter { asks($0) == asksOnTerminals } }
+    if readings.count > 1 { return .unknown("a script with several ways: \(readings.count)") }
+    return readings.first
+  }
+
+  private func asks(_ reading: TerminalReading) -> Bool {
+    guard case .login(let call) = reading else { return false }
+    return !call.skipsAuthentication
+  }
+
+  /// Whether a command of a script is one that terminals are given to.
+  private func names(_ command: ShellScript.Command) -> Bool {
+    let words = command.words.drop { Self.wrappers.contains(Programs.base($0)) || $0.hasPrefix("-") }
+    let name = Programs.base(words.first ?? "")
+    if name.hasSuffix("getty") || ["login", "sulogin", "su", "runuser"].contains(name) { return true }
+    return Self.shells.contains(name) && (command.isExec || command.isLast)
+      && !words.dropFirst().contains { !$0.hasPrefix("-") || $0.contains("c") }
+  }
+
+  private static func afterOptions(_ words: [String], withValues: Set<String>) -> [String] {
+    var rest = words[...]
+    while let word = rest.first, word.hasPrefix("-") || word.contains("=") {
+      rest = rest.dropFirst(withValues.contains(word) ? 2 : 1)
+      if word == "--" { break }
+    }
+    return Array(rest)
+  }
+}
