@@ -2,5 +2,115 @@ import Posture
 
 /// Display managers: `graphical@<manager>`.
 enum GraphicalDoors {
-  static func look(_ context: AuthContext) -> ProbeResult { ProbeResult() }
+  static func look(_ context: AuthContext) -> ProbeResult {
+    var result = ProbeResult()
+    for found in DisplayManagerSearch(context).found {
+      let rows = GraphicalRows(context: context, found: found)
+      if found.isStarted {
+        result.doors += rows.doors
+        result.remarks += rows.unknownUsers
+      } else if let remark = rows.dormant {
+        result.remarks.append(remark)
+      }
+    }
+    return result
+  }
+}
+
+/// The rows of one display manager.
+struct GraphicalRows {
+  private let context: AuthContext
+  private let found: DisplayManagerSearch.Found
+  private let setup: DisplayManagerSetup
+  private let name: String
+
+  init(context: AuthContext, found: DisplayManagerSearch.Found) {
+    self.context = context
+    self.found = found
+    setup = found.manager.setup(context)
+    name = "graphical@\(found.manager.rawValue)"
+  }
+
+  var doors: [Door] {
+    if var cause = setup.fault {
+      cause.evidence = cause.evidence ?? [found.place]
+      return Person.all(context.accounts).filter { !$0.isService }.map { person in
+        Door(
+          name, .entry, person.name, nil, because: [Reason("displayManager.\(cause.code)", found.place)], cause: cause)
+      }
+    }
+    return Person.all(context.accounts).compactMap(door) + [guest].compactMap { $0 }
+  }
+
+  private func door(_ person: Person) -> Door? {
+    let asked = asked(person)
+    let automatic = setup.automatic.filter { isMeant($0, person) }.map { ($0, outcome($0, person)) }
+    let open = automatic.filter { $0.1.opening?.answer == .notRequired }
+    // Of several automatic ways the one that comes back gives no credit to the disk's passcode.
+    let chosen = open.first { !$0.0.oncePerBoot } ?? open.first ?? automatic.first { $0.1.opening == nil }
+    if let (login, outcome) = chosen, asked.opening?.answer != .notRequired {
+      var door = Door(name, .entry, person.name, outcome.opening, because: outcome.because, cause: outcome.cause)
+      door.oncePerBoot = login.oncePerBoot
+      door.note = login.note
+      return door
+    }
+    if person.isService, asked.opening == .never { return nil }
+    return Door(name, .entry, person.name, asked.opening, because: asked.because, cause: asked.cause)
+  }
+
+  /// What the greeter asks: any of the services will do.
+  private func asked(_ person: Person) -> PAM.Outcome {
+    let outcomes = setup.services.map { context.pam.outcome(of: PAM.Call($0), for: person.account) }
+    return outcomes.dropFirst().reduce(outcomes[0]) { $0.or($1) }
+  }
+
+  private func outcome(_ login: AutomaticLogin, _ person: Person) -> PAM.Outcome {
+    if let account = person.account, context.isHomed(account) {
+      return .closed(Reason("homed.activation", file: "/var/lib/systemd/home/\(account.name).identity"))
+    }
+    var call = PAM.Call(login.service ?? setup.services[0])
+    call.skipsAuthentication = login.service == nil
+    var outcome = context.pam.outcome(of: call, for: person.account)
+    outcome.because.insert(Reason("\(found.manager.rawValue).\(login.code)", login.place), at: 0)
+    if outcome.opening?.answer == .notRequired {
+      outcome.cause = Cause(login.code, observed: login.observed, evidence: [login.place])
+    }
+    return outcome
+  }
+
+  private func isMeant(_ login: AutomaticLogin, _ person: Person) -> Bool {
+    person.account.map { $0.name == login.user } ?? (context.accounts[login.user] == nil)
+  }
+
+  private var guest: Door? {
+    setup.guest.map { place in
+      var door = Door(
+        name, .entry, "guest", .always, because: [Reason("lightdm.guest", place)],
+        cause: Cause("guestSession", observed: "guest session", evidence: [place]))
+      door.note = "guest session"
+      return door
+    }
+  }
+
+  // MARK: Remarks
+
+  var unknownUsers: [Remark] {
+    guard context.accounts.externalSources.isEmpty else { return [] }
+    return setup.automatic.filter { context.accounts[$0.user] == nil }.map { login in
+      Remark(
+        Cause("autologinUnknownUser", observed: "\(login.observed): no user \(login.user)", evidence: [login.place]),
+        check: .ownerAuthentication, subject: login.user, door: name)
+    }
+  }
+
+  /// Something worth knowing where it does not run: it is the chosen one, or it would log somebody in.
+  var dormant: Remark? {
+    let login = setup.automatic.first
+    guard login != nil || found.place.file.contains("display-manager") else { return nil }
+    return Remark(
+      Cause(
+        "dormantDoor", observed: login?.observed ?? "\(found.manager.rawValue) is not started",
+        evidence: [login?.place ?? found.place]),
+      check: .ownerAuthentication, subject: login?.user ?? "*", door: name)
+  }
 }

@@ -186,3 +186,30 @@ struct ShellScript {
     }
   }
 }
+
+/// Words as a shell splits them, without any expansion; ";" separates too.
+enum ShellWords {
+  static func split(_ text: String) -> [String] {
+    var words: [String] = []
+    var word: String?
+    var quote: Character?
+    var rest = text[...]
+    while let character = rest.popFirst() {
+      if let open = quote {
+        if character == open { quote = nil } else { word = (word ?? "") + String(character) }
+      } else if character == "'" || character == "\"" {
+        quote = character
+        word = word ?? ""
+      } else if character == "\\", let next = rest.popFirst() {
+        word = (word ?? "") + String(next)
+      } else if character == " " || character == "\t" || character == ";" {
+        if let done = word { words.append(done) }
+        word = nil
+      } else {
+        word = (word ?? "") + String(character)
+      }
+    }
+    if let done = word { words.append(done) }
+    return words
+  }
+}

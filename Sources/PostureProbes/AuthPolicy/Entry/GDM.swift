@@ -1,0 +1,75 @@
+import Posture
+
+/// GNOME's display manager (daemon/gdm-settings, data/gdm.schemas).
+struct GDM {
+  private let context: AuthContext
+
+  init(_ context: AuthContext) { self.context = context }
+
+  /// The services that ask, in parallel: password, fingerprint, smart card.
+  static func services(_ pam: PAM) -> [String] {
+    let password = pam.hasService("gdm-password") || !pam.hasService("gdm") ? "gdm-password" : "gdm"
+    return [password] + ["gdm-fingerprint", "gdm-smartcard"].filter(pam.hasService)
+  }
+
+  var setup: DisplayManagerSetup {
+    var setup = DisplayManagerSetup(services: Self.services(context.pam))
+    let values = Values(files.compactMap(read))
+    if let login = values.automatic { setup.automatic.append(login) }
+    if let login = values.timed { setup.automatic.append(login) }
+    return setup
+  }
+
+  /// One file is compiled in, by distribution; /run overrides it.
+  private var files: [String] {
+    let system = context.system
+    let all = ["/etc/gdm3/custom.conf", "/etc/gdm3/daemon.conf", "/etc/gdm/custom.conf"]
+    let isUbuntu = context.distribution.id == "ubuntu" || context.distribution.like.contains("ubuntu")
+    let own = isUbuntu ? all[0] : context.distribution.isDebian ? all[1] : all[2]
+    let chosen = system.exists(own) ? own : all.first(where: system.exists) ?? own
+    return [chosen, "/run/gdm3/custom.conf", "/run/gdm/custom.conf"]
+  }
+
+  /// A file that GLib cannot parse counts as empty.
+  private func read(_ path: String) -> (path: String, file: KeyFile)? {
+    guard let text = context.system.text(path), let file = try? KeyFile(text) else { return nil }
+    return (path, file)
+  }
+
+  private struct Values {
+    private let files: [(path: String, file: KeyFile)]
+
+    init(_ files: [(path: String, file: KeyFile)]) { self.files = files }
+
+    var automatic: AutomaticLogin? {
+      guard isOn("AutomaticLoginEnable"), let (user, place) = user("AutomaticLogin") else { return nil }
+      return AutomaticLogin(
+        user: user, place: place, service: "gdm-autologin", oncePerBoot: true, note: "automatic login once per boot",
+        observed: "AutomaticLoginEnable=true, AutomaticLogin=\(user)")
+    }
+
+    var timed: AutomaticLogin? {
+      guard isOn("TimedLoginEnable"), let (user, place) = user("TimedLogin") else { return nil }
+      let written = value("TimedLoginDelay").flatMap { Int($0.value) } ?? 30
+      let delay = written > 0 ? written : 10
+      return AutomaticLogin(
+        user: user, place: place, service: "gdm-autologin", oncePerBoot: false, note: "timed login after \(delay) s",
+        observed: "TimedLoginEnable=true, TimedLogin=\(user)", code: "timedLogin")
+    }
+
+    private func value(_ key: String) -> (value: String, place: Place)? {
+      files.compactMap { path, file in
+        file.entry("daemon", key).map { (KeyFile.string($0.value), Place(path, line: $0.line)) }
+      }.last
+    }
+
+    /// "true" and "false" in any case, or 1 and 0.
+    private func isOn(_ key: String) -> Bool {
+      ["true", "1"].contains(value(key)?.value.lowercased() ?? "")
+    }
+
+    private func user(_ key: String) -> (String, Place)? {
+      value(key).flatMap { $0.value.isEmpty ? nil : ($0.value, $0.place) }
+    }
+  }
+}

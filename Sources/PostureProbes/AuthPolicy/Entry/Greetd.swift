@@ -1,0 +1,110 @@
+import Posture
+
+/// greetd (greetd(5)).
+struct Greetd {
+  private let context: AuthContext
+  private let path: String
+
+  init(_ context: AuthContext) {
+    self.context = context
+    path = Self.configuration(context)
+  }
+
+  /// `--config` of the unit, or the usual place.
+  private static func configuration(_ context: AuthContext) -> String {
+    let words = context.startup.units.unit("greetd.service")?.commands().last?.words ?? []
+    for (index, word) in words.enumerated() {
+      if word.hasPrefix("--config=") { return String(word.dropFirst(9)) }
+      if word == "--config" || word == "-c", index + 1 < words.count { return words[index + 1] }
+    }
+    return "/etc/greetd/config.toml"
+  }
+
+  var setup: DisplayManagerSetup {
+    let text: String
+    do throws(System.Unreadable) { text = try context.system.read(path).text } catch {
+      // Without its file greetd does not run.
+      guard error == .missing else {
+        return DisplayManagerSetup(
+          fault: Cause("unreadable", observed: "\(path) \(error.words)", evidence: [Place(path)]))
+      }
+      return DisplayManagerSetup(services: [service(nil)])
+    }
+    let table = TOMLTable(text)
+    var setup = DisplayManagerSetup(services: [service(table["general", "service"]?.text)])
+    for login in [initial(table), standing(table)] { if let login { setup.automatic.append(login) } }
+    return setup
+  }
+
+  /// `greetd` if its file is in one of two places, else `login`.
+  private func service(_ named: String?) -> String {
+    if let named { return named }
+    let own = ["/etc/pam.d/greetd", "/usr/lib/pam.d/greetd"].contains(where: context.system.exists)
+    return own ? "greetd" : "login"
+  }
+
+  private func initial(_ table: TOMLTable) -> AutomaticLogin? {
+    guard let user = table["initial_session", "user"], table["initial_session", "command"] != nil, !user.text.isEmpty
+    else { return nil }
+    return AutomaticLogin(
+      user: user.text, place: Place(path, line: user.line), service: nil, oncePerBoot: true,
+      note: "initial session once per boot", observed: "[initial_session] user = \(user.text)")
+  }
+
+  /// The default session is the greeter's; with a person as its user it is that person's, unless it runs a greeter.
+  private func standing(_ table: TOMLTable) -> AutomaticLogin? {
+    guard let user = table["default_session", "user"], let account = context.accounts[user.text],
+      account.kind != .service, !Self.isGreeter(table["default_session", "command"]?.text ?? "")
+    else { return nil }
+    return AutomaticLogin(
+      user: user.text, place: Place(path, line: user.line), service: nil, oncePerBoot: false,
+      note: "default session, again after each logout", observed: "[default_session] user = \(user.text)")
+  }
+
+  private static let greeters = [
+    "agreety", "tuigreet", "gtkgreet", "regreet", "qtgreet", "wlgreet", "ddlm", "nwg-hello", "cosmic-greeter",
+  ]
+
+  private static func isGreeter(_ command: String) -> Bool {
+    command.split { " '\"/".contains($0) }.contains { greeters.contains(String($0)) || $0.hasSuffix("greet") }
+  }
+}
+
+/// The flat part of TOML: tables of strings and numbers.
+struct TOMLTable {
+  struct Value: Hashable {
+    var text: String
+    var line: Int
+  }
+
+  private var values: [String: Value] = [:]
+
+  init(_ text: String) {
+    var table = ""
+    for (index, raw) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+      let line = raw.trimmed
+      if line.hasPrefix("["), let end = line.firstIndex(of: "]") {
+        table = line[line.index(after: line.startIndex)..<end].trimmed
+      } else if !line.hasPrefix("#"), let equals = line.firstIndex(of: "=") {
+        let key = line[..<equals].trimmed
+        values["\(table).\(key)"] = Value(text: Self.value(line[line.index(after: equals)...].trimmed), line: index + 1)
+      }
+    }
+  }
+
+  subscript(table: String, key: String) -> Value? { values["\(table).\(key)"] }
+
+  private static func value(_ text: String) -> String {
+    guard let quote = text.first, quote == "\"" || quote == "'" else { return text.prefix { $0 != "#" }.trimmed }
+    var result = ""
+    var rest = text.dropFirst()
+    while let character = rest.popFirst(), character != quote {
+      if character == "\\", quote == "\"", let next = rest.popFirst() {
+        result.append(next)
+      } else {
+        result.append(character)
+      }
+    }
+    return result
+  }
+}

@@ -1,0 +1,107 @@
+import Posture
+
+/// GRUB 2's users, as its configuration sets them (GRUB manual, "Authentication and authorisation").
+struct GrubUsers: Sendable {
+  /// The last assignment of `superusers`; nil where there is none: then everything is free.
+  private(set) var superusers: [String]?
+  /// Names with a password.
+  private(set) var withPassword = Set<String>()
+  /// Where each decisive line is.
+  private(set) var place: Place?
+
+  /// Reads `text`; `sources` are files that a `source` line brings in.
+  init(_ text: String, path: String, source: (String) -> (text: String, path: String)?) {
+    read(text, path, source, depth: 0)
+  }
+
+  private mutating func read(
+    _ text: String, _ path: String, _ source: (String) -> (text: String, path: String)?, depth: Int
+  ) {
+    guard depth < 8 else { return }
+    for line in LogicalLines(text, comments: ["#"]) {
+      let words = ShellWords.split(line.text)
+      guard let first = words.first else { continue }
+      switch first {
+      case "set": assign(words.dropFirst().first ?? "", Place(path, line: line.number))
+      case "password", "password_pbkdf2":
+        if words.count > 2, !words[2].hasPrefix("$") || hasStoredPassword { withPassword.insert(words[1]) }
+      case "source", ".":
+        if words.count > 1, let file = source(words[1]) { read(file.text, file.path, source, depth: depth + 1) }
+      default:
+        if first.hasPrefix("superusers=") || first.hasPrefix("GRUB2_PASSWORD=") {
+          assign(first, Place(path, line: line.number))
+        }
+      }
+    }
+  }
+
+  /// user.cfg has set GRUB2_PASSWORD.
+  private var hasStoredPassword = false
+
+  private mutating func assign(_ word: String, _ place: Place) {
+    if word.hasPrefix("GRUB2_PASSWORD=") { hasStoredPassword = word.count > "GRUB2_PASSWORD=".count }
+    guard word.hasPrefix("superusers=") else { return }
+    superusers = word.dropFirst("superusers=".count).split { " ,;|&".contains($0) }.map(String.init)
+    self.place = place
+  }
+}
+
+/// `boot@grub`.
+struct Grub {
+  private let system: System
+
+  init(_ system: System) { self.system = system }
+
+  private var configurations: [String] {
+    let vendors = ["/boot/efi/EFI", "/efi/EFI", "/boot/EFI"].flatMap { folder in
+      ((try? system.list(folder)) ?? []).map { "\(folder)/\($0)/grub.cfg" }
+    }
+    return (["/boot/grub/grub.cfg", "/boot/grub2/grub.cfg"] + vendors).filter(system.exists)
+  }
+
+  /// The weakest of the configurations that are there; nil without GRUB.
+  var door: Door? {
+    let found = configurations.map(door)
+    let full = found.compactMap { $0 }
+    if let weakest = full.first(where: { $0.answer == .notRequired }) ?? full.first(where: { $0.answer == .unknown })
+      ?? full.first
+    {
+      return weakest
+    }
+    // Its folder without a configuration: a core image may bring its own.
+    guard let folder = ["/boot/grub", "/boot/grub2"].first(where: { hasModules($0) }) else { return nil }
+    return BootDoors.unknown("grub", Place(folder), "\(folder) without grub.cfg")
+  }
+
+  private func hasModules(_ folder: String) -> Bool {
+    ((try? system.list(folder)) ?? []).contains { $0.contains("-pc") || $0.contains("-efi") || $0 == "grubenv" }
+  }
+
+  private func door(_ path: String) -> Door? {
+    let text: String
+    do throws(System.Unreadable) { text = try system.read(path, cap: 8 << 20).text } catch {
+      return BootDoors.unknown("grub", Place(path), "\(path) \(error.words)")
+    }
+    let folder = String(path.dropLast("/grub.cfg".count))
+    let users = GrubUsers(text, path: path) { name in
+      let base = Programs.base(name)
+      guard base.hasSuffix(".cfg"), !base.contains("$") else { return nil }
+      return system.text("\(folder)/\(base)").map { ($0, "\(folder)/\(base)") }
+    }
+    // A stub on the EFI partition only leads to the real one.
+    if users.superusers == nil, text.contains("configfile"), !text.contains("menuentry ") { return nil }
+    return Self.door(users, Place(path))
+  }
+
+  static func door(_ users: GrubUsers, _ path: Place) -> Door {
+    guard let superusers = users.superusers else {
+      return BootDoors.open("grub", Reason("grub.noSuperusers", path), "\(path.file): no superusers")
+    }
+    let canProve = superusers.contains(where: users.withPassword.contains)
+    var door = Door(
+      "boot@grub", .boot, "*", canProve ? .passcode : .never, because: [Reason("grub.superusers", users.place ?? path)])
+    door.whose = canProve ? .own : nil
+    door.oncePerBoot = true
+    return door
+  }
+}

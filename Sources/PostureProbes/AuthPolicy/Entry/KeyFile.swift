@@ -1,0 +1,71 @@
+import Posture
+
+/// GLib's key files (GKeyFile; the Desktop Entry Specification's grammar).
+struct KeyFile: Sendable {
+  /// Why GLib would refuse the whole file.
+  struct Malformed: Error, Hashable {
+    var line: Int
+  }
+
+  struct Entry: Hashable, Sendable {
+    var group: String
+    var key: String
+    var value: String
+    var line: Int
+  }
+
+  let entries: [Entry]
+
+  init(_ text: String) throws(Malformed) {
+    var entries: [Entry] = []
+    var group: String?
+    for (index, raw) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+      let line = raw.drop { $0 == " " || $0 == "\t" }.trimmed
+      if line.isEmpty || line.hasPrefix("#") { continue }
+      if line.hasPrefix("["), line.hasSuffix("]"), line.count > 2 {
+        group = String(line.dropFirst().dropLast())
+      } else if let group, let equals = line.firstIndex(of: "="), equals != line.startIndex {
+        entries.append(
+          Entry(
+            group: group, key: line[..<equals].trimmed, value: line[line.index(after: equals)...].trimmed,
+            line: index + 1))
+      } else {
+        throw Malformed(line: index + 1)
+      }
+    }
+    self.entries = entries
+  }
+
+  /// The last value of a key.
+  func entry(_ group: String, _ key: String) -> Entry? { entries.last { $0.group == group && $0.key == key } }
+
+  /// Escapes undone: `\s` is a blank.
+  static func string(_ value: String) -> String {
+    guard value.contains("\\") else { return value }
+    var result = ""
+    var rest = value[...]
+    while let character = rest.popFirst() {
+      guard character == "\\", let next = rest.popFirst() else {
+        result.append(character)
+        continue
+      }
+      switch next {
+      case "s": result += " "
+      case "n": result += "\n"
+      case "t": result += "\t"
+      case "r": result += "\r"
+      default: result.append(next)
+      }
+    }
+    return result
+  }
+
+  /// What g_key_file_get_boolean takes: "true", "false", "1", "0"; nil for everything else.
+  static func boolean(_ value: String) -> Bool? {
+    switch value {
+    case "true", "1": true
+    case "false", "0": false
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,135 @@
+import Posture
+
+/// LightDM (common/configuration.c, src/seat.c).
+struct LightDM {
+  private let system: System
+
+  init(_ context: AuthContext) { system = context.system }
+
+  /// Weakest first; the single file last.
+  private static let folders = [
+    "/usr/share/lightdm/lightdm.conf.d", "/usr/local/share/lightdm/lightdm.conf.d", "/etc/xdg/lightdm/lightdm.conf.d",
+    "/etc/lightdm/lightdm.conf.d",
+  ]
+
+  private struct Value: Hashable {
+    var section: String
+    var key: String
+    var text: String
+    var place: Place
+  }
+
+  var setup: DisplayManagerSetup {
+    var setup = DisplayManagerSetup()
+    let values: [Value]
+    do throws(Fault) { values = try self.values } catch {
+      return DisplayManagerSetup(fault: error.cause)
+    }
+    let seats = Self.seats(values)
+    setup.services = Array(Set(seats.map { Self.value("pam-service", $0, values)?.text ?? "lightdm" })).sorted()
+    for seat in seats {
+      if let login = Self.automatic(seat, values), !setup.automatic.contains(login) { setup.automatic.append(login) }
+      setup.guest = setup.guest ?? guest(seat, values)
+    }
+    return setup
+  }
+
+  private struct Fault: Error { var cause: Cause }
+
+  private var values: [Value] {
+    get throws(Fault) {
+      var paths: [String] = []
+      for folder in Self.folders {
+        for name in (try? system.list(folder)) ?? [] where name.hasSuffix(".conf") { paths.append("\(folder)/\(name)") }
+      }
+      var values: [Value] = []
+      for path in paths + ["/etc/lightdm/lightdm.conf"] { values += try read(path) }
+      return values
+    }
+  }
+
+  private func read(_ path: String) throws(Fault) -> [Value] {
+    let text: String
+    do throws(System.Unreadable) { text = try system.read(path).text } catch {
+      if error == .missing { return [] }
+      throw Fault(cause: Cause("unreadable", observed: "\(path) \(error.words)", evidence: [Place(path)]))
+    }
+    do throws(KeyFile.Malformed) {
+      return try KeyFile(text).entries.map {
+        Value(section: $0.group, key: $0.key, text: $0.value, place: Place(path, line: $0.line))
+      }
+    } catch {
+      throw Fault(
+        cause: Cause(
+          "displayManagerBroken", observed: "\(path) is no key file", evidence: [Place(path, line: error.line)]))
+    }
+  }
+
+  /// The local seat, and every seat that a section names.
+  private static func seats(_ values: [Value]) -> [String] {
+    let named = values.compactMap { value -> String? in
+      guard value.section.hasPrefix("Seat:"), !value.section.contains("*"), !value.section.contains("?") else {
+        return nil
+      }
+      return String(value.section.dropFirst(5))
+    }
+    return ["seat0"] + Set(named).subtracting(["seat0"]).sorted()
+  }
+
+  /// `[Seat:*]` (and its old name) first, then the sections whose pattern matches.
+  private static func value(_ key: String, _ seat: String, _ values: [Value]) -> Value? {
+    let all = values.last { $0.key == key && ($0.section == "Seat:*" || $0.section == "SeatDefaults") }
+    let own = values.last { value in
+      value.key == key && value.section.hasPrefix("Seat:") && value.section != "Seat:*"
+        && Glob.matches(value.section.dropFirst(5), seat[...])
+    }
+    return own ?? all
+  }
+
+  private static func automatic(_ seat: String, _ values: [Value]) -> AutomaticLogin? {
+    guard let user = value("autologin-user", seat, values), !user.text.isEmpty else { return nil }
+    let delay = value("autologin-user-timeout", seat, values).flatMap { Int($0.text) } ?? 0
+    let service = value("pam-autologin-service", seat, values)?.text ?? "lightdm-autologin"
+    return AutomaticLogin(
+      user: user.text, place: user.place, service: service, oncePerBoot: delay <= 0,
+      note: delay > 0 ? "automatic login after \(delay) s" : "automatic login once per boot",
+      observed: "autologin-user=\(user.text)")
+  }
+
+  /// The guest session needs a script that makes the account.
+  private func guest(_ seat: String, _ values: [Value]) -> Place? {
+    if let automatic = Self.value("autologin-guest", seat, values), automatic.text == "true" { return automatic.place }
+    let script = Self.value("guest-account-script", seat, values)?.text ?? "guest-account"
+    let paths =
+      script.hasPrefix("/")
+      ? [script] : ["/usr/sbin/\(script)", "/usr/local/sbin/\(script)", "/usr/lib/lightdm/\(script)"]
+    guard let found = paths.first(where: system.exists) else { return nil }
+    let allowed = Self.value("allow-guest", seat, values)
+    return allowed?.text == "false" ? nil : allowed?.place ?? Place(found)
+  }
+}
+
+/// Shell patterns with "*" and "?".
+enum Glob {
+  static func matches(_ pattern: Substring, _ text: Substring) -> Bool {
+    // Greedy with one point to come back to: no pattern takes more than pattern times text steps.
+    let pattern = Array(pattern)
+    let text = Array(text)
+    var (p, t) = (0, 0)
+    var star: (pattern: Int, text: Int)?
+    while t < text.count {
+      if p < pattern.count, pattern[p] == "*" {
+        star = (p, t)
+        p += 1
+      } else if p < pattern.count, pattern[p] == "?" || pattern[p] == text[t] {
+        (p, t) = (p + 1, t + 1)
+      } else if let back = star {
+        star = (back.pattern, back.text + 1)
+        (p, t) = (back.pattern + 1, back.text + 1)
+      } else {
+        return false
+      }
+    }
+    return pattern[p...].allSatisfy { $0 == "*" }
+  }
+}

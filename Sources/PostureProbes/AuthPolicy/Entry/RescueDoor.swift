@@ -1,0 +1,82 @@
+import Posture
+
+/// `rescue@sulogin`: what stands before the shell of rescue and emergency mode.
+struct RescueDoor {
+  private let context: AuthContext
+  private static let name = "rescue@sulogin"
+
+  init(_ context: AuthContext) { self.context = context }
+
+  /// The weakest of the ways; nil where there is none.
+  var door: Door? {
+    guard let root = context.accounts.all.first(where: \.isRoot) else { return nil }
+    let outcomes = (units + inittab).map { way in Self.outcome(way, root) }
+    guard let first = outcomes.first else { return nil }
+    let outcome = outcomes.dropFirst().reduce(first) { $0.or($1) }
+    var door = Door(Self.name, .boot, root.name, outcome.opening, because: outcome.because, cause: outcome.cause)
+    door.oncePerBoot = true
+    return door
+  }
+
+  private struct Way {
+    var reading: TerminalReading
+    var observed: String
+    var place: Place
+  }
+
+  private static func outcome(_ way: Way, _ root: Account) -> PAM.Outcome {
+    switch way.reading {
+    case .sulogin(let isForced): return Sulogin.outcome(for: root, isForced: isForced, place: way.place)
+    case .rootShell:
+      return PAM.Outcome(
+        opening: .always, because: [Reason("rescue.shell", way.place)],
+        cause: Cause("rescueWithoutPassword", observed: way.observed, evidence: [way.place]))
+    default:
+      return .unknown(
+        Reason("rescue.notModelled", way.place), Cause("notModelled", observed: way.observed, evidence: [way.place]))
+    }
+  }
+
+  private var units: [Way] {
+    guard context.startup.kind == .systemd else { return [] }
+    return ["rescue.service", "emergency.service"].compactMap(unit)
+  }
+
+  private func unit(_ name: String) -> Way? {
+    guard let unit = context.startup.units.unit(name), !unit.isMasked else { return nil }
+    let environment = unit.environment { context.system.text($0) }
+    guard let command = unit.commands(environment: environment).last else { return nil }
+    var way = Way(
+      reading: TerminalReader(system: context.system).read(command.words),
+      observed: command.words.joined(separator: " "), place: command.place)
+    // systemd's wrapper takes the force from its environment.
+    if case .sulogin(false) = way.reading, Programs.base(command.program) == "systemd-sulogin-shell",
+      Self.isTrue(environment["SYSTEMD_SULOGIN_FORCE"])
+    {
+      way.reading = .sulogin(isForced: true)
+      way.place = unit.values("Environment").last { $0.value.contains("SYSTEMD_SULOGIN_FORCE") }?.place ?? way.place
+    }
+    return way
+  }
+
+  private static func isTrue(_ value: String?) -> Bool {
+    ["1", "yes", "y", "true", "t", "on"].contains(value?.lowercased() ?? "")
+  }
+
+  /// sysvinit's single user mode: `~~:S:wait:/sbin/sulogin`.
+  private var inittab: [Way] {
+    guard context.startup.kind == .sysvinit, let text = context.system.text(InittabConsoles.path) else { return [] }
+    return InittabEntry.parse(text).compactMap { entry in
+      guard entry.action == "wait" || entry.action == "respawn", entry.levels.contains("S") || entry.levels == "1",
+        !entry.levels.contains("3")
+      else { return nil }
+      let words = UnitWords.split(entry.process)
+      let reading = TerminalReader(system: context.system).read(words)
+      switch reading {
+      case .sulogin, .rootShell:
+        return Way(reading: reading, observed: entry.process, place: Place(InittabConsoles.path, line: entry.line))
+      default: return nil
+      }
+    }
+  }
+}
