@@ -25,7 +25,9 @@ struct SystemdBoot {
       guard error == .missing else { return BootDoors.unknown("systemd-boot", Place(path), "\(path) \(error.words)") }
       text = ""
     }
-    let line = Array(LogicalLines(text, comments: ["#"])).last { $0.text.split { $0 == " " || $0 == "\t" }.first == "editor" }
+    let line = Array(LogicalLines(text, comments: ["#"])).last {
+      $0.text.split { $0 == " " || $0 == "\t" }.first == "editor"
+    }
     let value = line?.text.split { $0 == " " || $0 == "\t" }.dropFirst().first.map { $0.lowercased() }
     let place = Place(path, line: line?.number)
     if ["no", "0", "off", "false", "n", "f"].contains(value ?? "") {

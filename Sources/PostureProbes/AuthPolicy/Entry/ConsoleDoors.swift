@@ -3,7 +3,7 @@ import Posture
 /// Text consoles: `login@console`, `login@<tty>`.
 enum ConsoleDoors {
   static func look(_ context: AuthContext) -> ProbeResult {
-    let kernel = KernelCommandLine(context.system)
+    let kernel = BootWords(context.system)
     switch context.startup.kind {
     case .systemd: return doors(context, SystemdConsoles(context, kernel).lines)
     case .sysvinit: return inittab(context, isBusyBox: false)
@@ -62,7 +62,7 @@ enum ConsoleDoors {
     let programs = Set(lines.compactMap(\.program)).sorted().map { LoginProgram($0, context) }
     return context.rows("login@console", .entry, people: people) { person in
       let outcomes = programs.map { $0.outcome(for: person.account, terminals: terminals) }
-      return outcomes.dropFirst().reduce(outcomes[0]) { $0.or($1) }
+      return PAM.Outcome.anyOf(outcomes)
     }
   }
 
@@ -196,8 +196,6 @@ enum Sulogin {
         cause: Cause(
           "rescueWithoutPassword", observed: "sulogin --force, root \(root.password.rawValue)", evidence: [place]))
     }
-    var outcome = LoginProgram.byPassword(root, code: "sulogin")
-    outcome.because.insert(Reason("sulogin", place), at: 0)
-    return outcome
+    return ProofWithoutPAM.outcome(for: root, takesEmpty: true).after([Reason("sulogin", place)])
   }
 }

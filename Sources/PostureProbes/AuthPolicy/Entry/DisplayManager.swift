@@ -108,8 +108,17 @@ struct DisplayManagerSearch {
     let name = units.canonical(Self.alias)
     if let known = DisplayManager.named(String(name.dropLast(".service".count))) { return known }
     // NixOS and SUSE write a unit of this very name; what it runs tells.
-    let commands = units.unit(Self.alias)?.commands() ?? []
-    return commands.lazy.flatMap(\.words).compactMap { DisplayManager.named(Programs.base($0)) }.first ?? preset
+    let words = (units.unit(Self.alias)?.commands() ?? []).flatMap(\.words)
+    return words.lazy.compactMap { DisplayManager.named(Programs.base($0)) }.first ?? preset
+  }
+
+  /// A display manager is started, and it is none whose name is known.
+  var unnamed: Place? {
+    let units = context.startup.units
+    guard context.startup.kind == .systemd, isStarted, let path = units.path(of: Self.alias),
+      !units.isMasked(Self.alias), units.unit(Self.alias) != nil, aliased == nil
+    else { return nil }
+    return Place(path)
   }
 
   /// SUSE: /etc/sysconfig/displaymanager.

@@ -64,7 +64,7 @@ extension AuthContext {
 
   /// systemd-homed keeps this account's home: a session needs its key, whoever started it.
   func isHomed(_ account: Account) -> Bool {
-    account.password == .external && system.exists("/var/lib/systemd/home/\(account.name).identity")
+    account.source == .homed
   }
 }
 
@@ -73,17 +73,14 @@ extension PAM.Outcome {
     PAM.Outcome(opening: nil, because: [reason], cause: cause)
   }
 
-  static func closed(_ reason: Reason) -> PAM.Outcome {
-    PAM.Outcome(opening: .never, because: [reason], cause: nil)
+  /// Several ways in beside each other; nobody gets in by none.
+  static func anyOf(_ outcomes: [PAM.Outcome]) -> PAM.Outcome {
+    var all = outcomes.first ?? .never
+    for outcome in outcomes.dropFirst() { all = all.or(outcome) }
+    return all
   }
 
-  /// Two ways in beside each other.
-  func or(_ other: PAM.Outcome) -> PAM.Outcome {
-    if opening?.answer == .notRequired { return self }
-    if other.opening?.answer == .notRequired { return other }
-    guard let mine = opening, let its = other.opening else { return opening == nil ? self : other }
-    if its == .never || its == mine { return self }
-    if mine == .never { return other }
-    return PAM.Outcome(opening: mine.or(its), because: because + other.because, cause: cause ?? other.cause)
+  static func closed(_ reason: Reason) -> PAM.Outcome {
+    PAM.Outcome(opening: .never, because: [reason], cause: nil)
   }
 }

@@ -31,15 +31,15 @@ struct GDM {
   }
 
   /// A file that GLib cannot parse counts as empty.
-  private func read(_ path: String) -> (path: String, file: KeyFile)? {
-    guard let text = context.system.text(path), let file = try? KeyFile(text) else { return nil }
+  private func read(_ path: String) -> (path: String, file: GLibKeyFile)? {
+    guard let text = context.system.text(path), let file = try? GLibKeyFile(text) else { return nil }
     return (path, file)
   }
 
   private struct Values {
-    private let files: [(path: String, file: KeyFile)]
+    private let files: [(path: String, file: GLibKeyFile)]
 
-    init(_ files: [(path: String, file: KeyFile)]) { self.files = files }
+    init(_ files: [(path: String, file: GLibKeyFile)]) { self.files = files }
 
     var automatic: AutomaticLogin? {
       guard isOn("AutomaticLoginEnable"), let (user, place) = user("AutomaticLogin") else { return nil }
@@ -59,7 +59,7 @@ struct GDM {
 
     private func value(_ key: String) -> (value: String, place: Place)? {
       files.compactMap { path, file in
-        file.entry("daemon", key).map { (KeyFile.string($0.value), Place(path, line: $0.line)) }
+        file.entry("daemon", key).map { (GLibKeyFile.string($0.value), Place(path, line: $0.line)) }
       }.last
     }
 

@@ -116,7 +116,7 @@ struct GettyOptions: Hashable {
     let name = autologin ?? (skipsPrompt ? nil : Self.typedName)
     if let loginOptions {
       return loginOptions.split { $0 == " " || $0 == "\t" }
-        .map { String($0).replacing(Self.typedName, with: name ?? "") }.filter { !$0.isEmpty }
+        .map { String($0).substituting(Self.typedName, with: name ?? "") }.filter { !$0.isEmpty }
     }
     guard let name else { return [] }
     return (autologin == nil ? [] : ["-f"]) + ["--", name]

@@ -4,7 +4,12 @@ import Posture
 enum GraphicalDoors {
   static func look(_ context: AuthContext) -> ProbeResult {
     var result = ProbeResult()
-    for found in DisplayManagerSearch(context).found {
+    let search = DisplayManagerSearch(context)
+    if let place = search.unnamed {
+      let cause = Cause("notModelled", observed: "\(place.file) starts an unknown display manager", evidence: [place])
+      result.gaps.append(Gap(cause, checks: [.ownerAuthentication]))
+    }
+    for found in search.found {
       let rows = GraphicalRows(context: context, found: found)
       if found.isStarted {
         result.doors += rows.doors
@@ -61,7 +66,7 @@ struct GraphicalRows {
   /// What the greeter asks: any of the services will do.
   private func asked(_ person: Person) -> PAM.Outcome {
     let outcomes = setup.services.map { context.pam.outcome(of: PAM.Call($0), for: person.account) }
-    return outcomes.dropFirst().reduce(outcomes[0]) { $0.or($1) }
+    return PAM.Outcome.anyOf(outcomes)
   }
 
   private func outcome(_ login: AutomaticLogin, _ person: Person) -> PAM.Outcome {

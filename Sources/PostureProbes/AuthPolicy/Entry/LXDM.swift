@@ -9,7 +9,7 @@ struct LXDM {
   var setup: DisplayManagerSetup {
     var setup = DisplayManagerSetup(services: ["lxdm"])
     let path = ["/etc/lxdm/lxdm.conf", "/etc/lxdm/default.conf"].first(where: system.exists)
-    guard let path, let text = system.text(path), let file = try? KeyFile(text),
+    guard let path, let text = system.text(path), let file = try? GLibKeyFile(text),
       let user = file.entry("base", "autologin"), !user.value.isEmpty
     else { return setup }
     setup.automatic = [

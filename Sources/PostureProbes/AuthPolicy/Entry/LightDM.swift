@@ -54,8 +54,8 @@ struct LightDM {
       if error == .missing { return [] }
       throw Fault(cause: Cause("unreadable", observed: "\(path) \(error.words)", evidence: [Place(path)]))
     }
-    do throws(KeyFile.Malformed) {
-      return try KeyFile(text).entries.map {
+    do throws(GLibKeyFile.Malformed) {
+      return try GLibKeyFile(text).entries.map {
         Value(section: $0.group, key: $0.key, text: $0.value, place: Place(path, line: $0.line))
       }
     } catch {
@@ -81,7 +81,7 @@ struct LightDM {
     let all = values.last { $0.key == key && ($0.section == "Seat:*" || $0.section == "SeatDefaults") }
     let own = values.last { value in
       value.key == key && value.section.hasPrefix("Seat:") && value.section != "Seat:*"
-        && Glob.matches(value.section.dropFirst(5), seat[...])
+        && Glob.matches(seat, String(value.section.dropFirst(5)))
     }
     return own ?? all
   }
@@ -106,30 +106,5 @@ struct LightDM {
     guard let found = paths.first(where: system.exists) else { return nil }
     let allowed = Self.value("allow-guest", seat, values)
     return allowed?.text == "false" ? nil : allowed?.place ?? Place(found)
-  }
-}
-
-/// Shell patterns with "*" and "?".
-enum Glob {
-  static func matches(_ pattern: Substring, _ text: Substring) -> Bool {
-    // Greedy with one point to come back to: no pattern takes more than pattern times text steps.
-    let pattern = Array(pattern)
-    let text = Array(text)
-    var (p, t) = (0, 0)
-    var star: (pattern: Int, text: Int)?
-    while t < text.count {
-      if p < pattern.count, pattern[p] == "*" {
-        star = (p, t)
-        p += 1
-      } else if p < pattern.count, pattern[p] == "?" || pattern[p] == text[t] {
-        (p, t) = (p + 1, t + 1)
-      } else if let back = star {
-        star = (back.pattern, back.text + 1)
-        (p, t) = (back.pattern + 1, back.text + 1)
-      } else {
-        return false
-      }
-    }
-    return pattern[p...].allSatisfy { $0 == "*" }
   }
 }

@@ -31,7 +31,7 @@ struct LoginProgram {
 
   /// What `account` is asked at the weakest of these terminals.
   func outcome(for account: Account?, skipsAuthentication: Bool = false, terminals: [String]) -> PAM.Outcome {
-    if let account, account.account == .noShell {
+    if let account, !LoginShell.admits(account.shell) {
       return .closed(Reason("account.noShell", account.place))
     }
     guard usesPAM else { return plain(account, skipsAuthentication, terminals) }
@@ -42,7 +42,7 @@ struct LoginProgram {
       call.terminal = terminal
       return context.pam.outcome(of: call, for: account)
     }
-    return outcomes.dropFirst().reduce(outcomes[0]) { $0.or($1) }
+    return PAM.Outcome.anyOf(outcomes)
   }
 
   /// Modules that look at the terminal; without one the first terminal speaks for all.
@@ -50,7 +50,7 @@ struct LoginProgram {
     let lines = context.pam.lines(of: service, .auth) + context.pam.lines(of: service, .account)
     return lines.contains {
       ["pam_securetty", "pam_access", "pam_time", "pam_succeed_if", "pam_listfile", "pam_group"]
-        .contains($0.module.replacing(".so", with: ""))
+        .contains($0.module.substituting(".so", with: ""))
     }
   }
 
@@ -68,7 +68,7 @@ struct LoginProgram {
     if account.isRoot, !terminals.isEmpty, !terminals.contains(where: isSecure) {
       return .closed(Reason("login.securetty", file: "/etc/securetty"))
     }
-    return Self.byPassword(account, code: "login")
+    return ProofWithoutPAM.outcome(for: account, takesEmpty: true)
   }
 
   /// Whether root may use this terminal: a missing or empty list allows all.
@@ -78,22 +78,5 @@ struct LoginProgram {
       .filter { !$0.isEmpty && !$0.hasPrefix("#") } ?? []
     return listed.isEmpty || listed.contains(terminal)
       || (terminal.hasSuffix("*") && listed.contains { $0.hasPrefix(terminal.dropLast()) })
-  }
-
-  /// The password alone decides: an empty one asks nothing.
-  static func byPassword(_ account: Account, code: String) -> PAM.Outcome {
-    let place = account.place
-    switch account.password {
-    case .set: return PAM.Outcome(opening: .passcode, because: [Reason("\(code).password", place)], cause: nil)
-    case .empty, .emptyHash:
-      let name = account.password == .empty ? "emptyPassword" : "emptyHash"
-      return PAM.Outcome(
-        opening: .always, because: [Reason("\(code).\(name)", place)],
-        cause: Cause(name, observed: "password \(account.password.rawValue)", evidence: [place]))
-    case .locked, .unmatchable, .none, .external: return .closed(Reason("\(code).noPassword", place))
-    case .unreadable:
-      return .unknown(
-        Reason("\(code).unreadable", place), Cause("unreadable", observed: "password unreadable", evidence: [place]))
-    }
   }
 }

@@ -11,8 +11,8 @@ struct RescueDoor {
   var door: Door? {
     guard let root = context.accounts.all.first(where: \.isRoot) else { return nil }
     let outcomes = (units + inittab).map { way in Self.outcome(way, root) }
-    guard let first = outcomes.first else { return nil }
-    let outcome = outcomes.dropFirst().reduce(first) { $0.or($1) }
+    guard !outcomes.isEmpty else { return nil }
+    let outcome = PAM.Outcome.anyOf(outcomes)
     var door = Door(Self.name, .boot, root.name, outcome.opening, because: outcome.because, cause: outcome.cause)
     door.oncePerBoot = true
     return door

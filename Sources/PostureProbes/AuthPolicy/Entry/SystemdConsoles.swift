@@ -5,9 +5,9 @@ struct SystemdConsoles {
   private let system: System
   private let units: Units
   private let booted: BootedUnits
-  private let kernel: KernelCommandLine
+  private let kernel: BootWords
 
-  init(_ context: AuthContext, _ kernel: KernelCommandLine) {
+  init(_ context: AuthContext, _ kernel: BootWords) {
     system = context.system
     units = context.startup.units
     booted = context.startup.booted

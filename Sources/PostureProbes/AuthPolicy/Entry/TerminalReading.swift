@@ -76,7 +76,7 @@ struct TerminalReader {
 
   /// mingetty(8) calls the login program by another name.
   private static func mingettyWord(_ word: String) -> String {
-    word.hasPrefix("--loginprog") ? word.replacing("--loginprog", with: "--login-program") : word
+    word.hasPrefix("--loginprog") ? word.substituting("--loginprog", with: "--login-program") : word
   }
 
   private func login(_ program: String, _ arguments: [String]) -> TerminalReading {

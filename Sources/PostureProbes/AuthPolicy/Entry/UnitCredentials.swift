@@ -21,7 +21,7 @@ struct UnitCredentials: Hashable, Sendable {
 
   init() {}
 
-  init(_ unit: Unit, _ system: System, _ kernel: KernelCommandLine) {
+  init(_ unit: Unit, _ system: System, _ kernel: BootWords) {
     for name in Self.names {
       let source = CredentialSource(unit: unit, system: system, kernel: kernel)
       guard let found = source.find(name, stores: Self.stores) else { continue }
@@ -48,7 +48,7 @@ private struct CredentialSource {
 
   let unit: Unit
   let system: System
-  let kernel: KernelCommandLine
+  let kernel: BootWords
 
   func find(_ name: String, stores: [String]) -> Found? {
     loaded(name) ?? imported(name, stores) ?? set(name)

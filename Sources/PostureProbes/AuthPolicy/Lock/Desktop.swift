@@ -69,7 +69,8 @@ enum Desktop: String, CaseIterable, Sendable {
 
 /// Programs that lock a session and let its user back in.
 enum Locker: String, CaseIterable, Sendable {
-  case gnome, kde, swaylock, gtklock, waylock, hyprlock, xscreensaver, i3lock, physlock, vlock, slock, xsecurelock, mate,
+  case gnome, kde, swaylock, gtklock, waylock, hyprlock, xscreensaver, i3lock, physlock, vlock, slock, xsecurelock,
+    mate,
     cinnamon
   case lightLocker = "light-locker"
   case xfce4 = "xfce4-screensaver"
@@ -136,6 +137,6 @@ enum Locker: String, CaseIterable, Sendable {
       call.callerUID = callerUID(account)
       return context.pam.outcome(of: call, for: account)
     }
-    return outcomes.dropFirst().reduce(outcomes[0]) { $0.or($1) }
+    return PAM.Outcome.anyOf(outcomes)
   }
 }

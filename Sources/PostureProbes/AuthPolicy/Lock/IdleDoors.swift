@@ -99,20 +99,17 @@ struct UserFiles {
   func path(_ name: String) -> String { account.home.hasSuffix("/") ? account.home + name : "\(account.home)/\(name)" }
 
   /// The content of a file below the home; nil where it is missing.
+  ///
+  /// On the running system it has to be its owner's; an image may have been copied under other numbers.
   func bytes(_ name: String) throws(Fault) -> [UInt8]? {
     let path = path(name)
-    do throws(System.Unreadable) { return try system.read(path, ownedBy: account.uid).bytes } catch {
-      switch error {
-      case .missing: return nil
-      // A system tool may have written it for its owner; nobody but root can.
-      case .foreign: return try rootBytes(path)
-      default: throw Fault(path, error)
-      }
+    do throws(System.Unreadable) {
+      let file = system.isLive ? try system.read(path, ownedBy: account.uid) : try system.read(path)
+      return file.bytes
+    } catch {
+      if error == .missing { return nil }
+      throw Fault(path, error)
     }
-  }
-
-  private func rootBytes(_ path: String) throws(Fault) -> [UInt8]? {
-    do throws(System.Unreadable) { return try system.read(path, ownedBy: 0).bytes } catch { throw Fault(path, error) }
   }
 
   func text(_ name: String) throws(Fault) -> String? {

@@ -31,6 +31,10 @@ struct Startup: Sendable {
     if let known = InitProgram.find(system) { return known }
     // Packages bring units into images that have no systemd; these come with systemd itself, or with a desktop.
     if telling.contains(where: { units.path(of: $0) != nil }) { return .systemd }
+    if let inittab = system.text("/etc/inittab") {
+      // Actions that only BusyBox and procd know.
+      return inittab.contains(":askfirst:") || inittab.contains(":askconsole:") ? .busybox : .sysvinit
+    }
     if system.exists("/etc/inittab") { return .sysvinit }
     return InitProgram.exists(system) ? .other : .none
   }

@@ -35,7 +35,9 @@ final class Units: Sendable {
     self.paths = paths
     links = paths.reduce(into: [:]) { links, entry in
       guard Self.linked.contains(where: entry.key.hasSuffix) else { return }
-      links[entry.key] = system.link(entry.value)?.split(separator: "/").last.map(String.init)
+      let isOwn = entry.value.hasPrefix("/etc/")
+      let target = isOwn ? Programs.link(entry.value, system) : system.link(entry.value)
+      links[entry.key] = target?.split(separator: "/").last.map(String.init)
     }
   }
 

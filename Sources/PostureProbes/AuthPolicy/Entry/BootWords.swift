@@ -1,7 +1,7 @@
 import Posture
 
 /// The kernel command line that this system boots with, as far as its files tell.
-struct KernelCommandLine: Sendable {
+struct BootWords: Sendable {
   let words: [String]
   let place: Place?
 
@@ -25,7 +25,7 @@ struct KernelCommandLine: Sendable {
   func value(_ name: String) -> String? {
     for word in words.reversed() {
       let key = word.prefix { $0 != "=" }
-      if key.replacing("-", with: "_") == name { return String(word.dropFirst(key.count + 1)) }
+      if String(key).substituting("-", with: "_") == name { return String(word.dropFirst(key.count + 1)) }
     }
     return nil
   }

@@ -1,7 +1,7 @@
 import Posture
 
 /// GLib's key files (GKeyFile; the Desktop Entry Specification's grammar).
-struct KeyFile: Sendable {
+struct GLibKeyFile: Sendable {
   /// Why GLib would refuse the whole file.
   struct Malformed: Error, Hashable {
     var line: Int

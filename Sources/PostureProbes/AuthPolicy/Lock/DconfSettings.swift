@@ -1,0 +1,116 @@
+import Posture
+
+/// The settings of one user as dconf and GSettings give them: the databases of the profile, locks, the schema's default.
+struct DconfSettings {
+  private struct Source {
+    var database: GVDB
+    var path: String
+    var isUser: Bool
+  }
+
+  private let sources: [Source]
+  private let schemas: SchemaDefaults
+
+  init(_ home: UserFiles) throws(UserFiles.Fault) {
+    schemas = SchemaDefaults(home.system)
+    var sources: [Source] = []
+    for line in Self.profile(home.system) {
+      if let source = try Self.source(of: line, home) { sources.append(source) }
+    }
+    self.sources = sources
+  }
+
+  /// dconf(7): the profile `user`; without it the user's own database alone.
+  private static func profile(_ system: System) -> [String] {
+    let paths = ["/etc/dconf/profile/user", "/run/dconf/profile/user", "/usr/share/dconf/profile/user"]
+    guard let text = paths.lazy.compactMap(system.text).first else { return ["user-db:user"] }
+    return LogicalLines(text, comments: ["#"]).map(\.text)
+  }
+
+  private static func source(of line: String, _ home: UserFiles) throws(UserFiles.Fault) -> Source? {
+    let parts = line.split(separator: ":", maxSplits: 1).map(\.trimmed)
+    guard parts.count == 2 else { return nil }
+    switch parts[0] {
+    case "user-db":
+      let name = ".config/dconf/\(parts[1])"
+      guard let bytes = try home.bytes(name) else { return nil }
+      return database(bytes, home.path(name), isUser: true)
+    case "system-db": return try compiled(home.system, "/etc/dconf/db/\(parts[1])")
+    case "file-db": return try compiled(home.system, parts[1])
+    default: return nil
+    }
+  }
+
+  /// Only what is compiled counts.
+  private static func compiled(_ system: System, _ path: String) throws(UserFiles.Fault) -> Source? {
+    do throws(System.Unreadable) { return database(try system.read(path).bytes, path, isUser: false) } catch {
+      if error == .missing { return nil }
+      throw UserFiles.Fault(path, error)
+    }
+  }
+
+  private static func database(_ bytes: [UInt8], _ path: String, isUser: Bool) -> Source? {
+    GVDB(bytes).map { Source(database: $0, path: path, isUser: isUser) }
+  }
+
+  struct Value<Content: Sendable>: Sendable {
+    var content: Content
+    /// nil: the schema's own default.
+    var place: Place?
+  }
+
+  func boolean(_ key: DconfKey, default: Bool) -> Value<Bool> {
+    value(key, { database, variant in database.boolean(variant) }) ?? Value(content: `default`, place: nil)
+  }
+
+  func integer(_ key: DconfKey, default: Int) -> Value<Int> {
+    value(key, { database, variant in database.integer(variant) }) ?? Value(content: `default`, place: nil)
+  }
+
+  private func value<Content>(
+    _ key: DconfKey, _ read: (GVDB, (type: String, data: [UInt8])) -> Content?
+  ) -> Value<Content>? {
+    // A lock in a database hides every database before it.
+    let locked = sources.lastIndex { !$0.isUser && $0.database.contains(key.path, table: ".locks") } ?? 0
+    for source in sources.dropFirst(locked) {
+      guard let variant = source.database.value(key.path), let content = read(source.database, variant) else {
+        continue
+      }
+      return Value(content: content, place: Place(source.path))
+    }
+    return schemas.value(key, read)
+  }
+}
+
+/// A key of GSettings, by schema and by path.
+struct DconfKey {
+  /// `org.gnome.desktop.session`
+  let schema: String
+  let name: String
+
+  init(_ schema: String, _ name: String) {
+    self.schema = schema
+    self.name = name
+  }
+
+  /// `/org/gnome/desktop/session/idle-delay`
+  var path: String { "/\(schema.substituting(".", with: "/"))/\(name)" }
+}
+
+/// Defaults as compiled into the schemas, a vendor's overrides included.
+struct SchemaDefaults {
+  private static let path = "/usr/share/glib-2.0/schemas/gschemas.compiled"
+  private let compiled: GVDB?
+
+  init(_ system: System) {
+    compiled = (try? system.read(Self.path, cap: 8 << 20)).flatMap { GVDB($0.bytes) }
+  }
+
+  func value<Content>(
+    _ key: DconfKey, _ read: (GVDB, (type: String, data: [UInt8])) -> Content?
+  ) -> DconfSettings.Value<Content>? {
+    guard let compiled, let variant = compiled.value(key.name, table: key.schema), let content = read(compiled, variant)
+    else { return nil }
+    return DconfSettings.Value(content: content, place: Place(Self.path))
+  }
+}

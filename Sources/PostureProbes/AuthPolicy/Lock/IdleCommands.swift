@@ -1,0 +1,74 @@
+import Posture
+
+/// Idle daemons and the commands they run: swayidle, hypridle, xss-lock, xautolock, xidlehook.
+struct IdleCommands {
+  /// Daemons that watch for idleness.
+  static let daemons: Set<String> = ["swayidle", "hypridle", "xss-lock", "xautolock", "xidlehook", "wayidle", "stasis"]
+
+  /// The locker that a command line starts.
+  static func locker(in command: String) -> Locker? {
+    let words = command.split { " \t;|&()'\"".contains($0) }.map { Programs.base(String($0)) }
+    for word in words {
+      if let locker = Locker(rawValue: word), locker != .gnome, locker != .kde, locker != .mate, locker != .cinnamon {
+        return locker
+      }
+    }
+    return nil
+  }
+
+  /// Asks whoever listens to lock: `loginctl lock-session`.
+  static func locksSession(_ command: String) -> Bool {
+    command.contains("lock-session") || command.contains("lock-sessions")
+  }
+}
+
+/// swayidle's arguments or its file: `timeout N 'command'`, `lock 'command'`.
+struct Swayidle {
+  private(set) var timeouts: [(seconds: Int, command: String)] = []
+  private(set) var lockCommand: String?
+
+  /// Words after the program's name.
+  init(arguments: [String]) {
+    var rest = arguments[...]
+    while let word = rest.popFirst() {
+      switch word {
+      case "timeout":
+        guard let seconds = rest.popFirst().flatMap({ Int($0) }), let command = rest.popFirst() else { return }
+        timeouts.append((seconds, command))
+      case "lock": lockCommand = rest.popFirst()
+      case "resume", "before-sleep", "after-resume", "unlock", "idlehint": _ = rest.popFirst()
+      case "-C", "-S": _ = rest.popFirst()
+      default: break
+      }
+    }
+  }
+
+  init(file: String) {
+    var all = Swayidle(arguments: [])
+    for line in LogicalLines(file, comments: ["#"]) {
+      let one = Swayidle(arguments: ShellWords.split(line.text))
+      all.timeouts += one.timeouts
+      all.lockCommand = one.lockCommand ?? all.lockCommand
+    }
+    self = all
+  }
+
+  /// After how many seconds which locker starts.
+  var lock: (seconds: Int, locker: Locker)? {
+    for (seconds, command) in timeouts.sorted(by: { $0.seconds < $1.seconds }) where seconds > 0 {
+      if let locker = IdleCommands.locker(in: command) { return (seconds, locker) }
+      if IdleCommands.locksSession(command), let locker = lockCommand.flatMap(IdleCommands.locker) {
+        return (seconds, locker)
+      }
+    }
+    return nil
+  }
+
+  /// A command that may lock, and is nothing that is known: a script.
+  var mystery: String? {
+    timeouts.map(\.command).first { command in
+      let program = ShellWords.split(command).first ?? ""
+      return program.contains("/") || program.hasSuffix(".sh") || command.contains("lock")
+    }
+  }
+}
