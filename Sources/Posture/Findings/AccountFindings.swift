@@ -49,5 +49,23 @@ extension FindingCatalogue {
     FindingCode(
       "pamTooLarge", "A PAM service has more entries than any real one.",
       advice: "Look at the includes of the service."),
+    FindingCode(
+      "passcodeLockout", "An account is locked for a time after too many wrong passwords.",
+      advice: "Wait, or reset the counter with faillock --reset."),
+    FindingCode(
+      "biometryNotAvailable", "No service asks for a finger or a face, or the software for it is missing.",
+      advice: "Nothing to do unless biometrics are wanted."),
+    FindingCode(
+      "biometryNotEnrolled", "No owner has enrolled a finger or a face.",
+      advice: "Enrol with fprintd-enroll if biometrics are wanted."),
+    FindingCode(
+      "biometryLockout", "Too many failures keep the finger from being asked for.",
+      advice: "Wait, or reset the counter with faillock --reset."),
+    FindingCode(
+      "biometryReaderUnknown", "Prints and a service that asks for them are there; whether a reader is cannot be seen.",
+      advice: "Examine the running system instead of its disk."),
+    FindingCode(
+      "biometryCannotUnlockKeyring", "A finger opens the session, but cannot open the keyring, which stays locked.",
+      advice: "Enter the password once after a login by finger; do not give the keyring an empty password."),
   ]
 }

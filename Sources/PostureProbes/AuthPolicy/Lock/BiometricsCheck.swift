@@ -1,6 +1,147 @@
 import Posture
 
-/// Whether a finger can open anything for an owner (the `biometrics` check).
-enum BiometricsCheck {
-  static func look(_ context: AuthContext) -> ProbeResult { ProbeResult() }
+/// Whether a finger or a face can open anything for an owner (the `biometrics` check).
+struct BiometricsCheck {
+  private let context: AuthContext
+
+  static func look(_ context: AuthContext) -> ProbeResult {
+    let check = BiometricsCheck(context: context)
+    var result = ProbeResult()
+    result.biometrics = check.answer()
+    result.remarks = check.keyringRemarks() + check.lockoutRemarks()
+    return result
+  }
+
+  /// Services that open a session, and those that ask within one.
+  private static let sessions = [
+    "login", "gdm-fingerprint", "gdm-password", "lightdm", "sddm", "greetd", "lxdm", "ly", "cosmic-greeter",
+  ]
+  private static let others = [
+    "sudo", "sudo-i", "su", "su-l", "doas", "polkit-1", "kde", "kde-fingerprint", "swaylock", "hyprlock", "i3lock",
+    "xscreensaver", "gnome-screensaver", "cinnamon-screensaver", "mate-screensaver", "xfce4-screensaver", "vlock",
+    "physlock",
+  ]
+  private static let modules: Set<String> = ["pam_fprintd.so", "pam_fprint.so", "pam_howdy.so"]
+
+  // MARK: Reach
+
+  /// Services of `names` that load such a module.
+  private func asking(_ names: [String]) -> [(service: String, line: PAM.Line)] {
+    names.filter(context.pam.hasService).compactMap { service in
+      let line = context.pam.lines(of: service, .auth).first { $0.isInstalled && Self.modules.contains($0.module) }
+      return line.map { (service, $0) }
+    }
+  }
+
+  private func outcome(_ service: String, _ owner: Account) -> PAM.Outcome {
+    var call = PAM.Call(service)
+    call.callerUID = owner.uid
+    return context.pam.outcome(of: call, for: owner)
+  }
+
+  /// True where a set with a finger opens; nil where that cannot be told.
+  private func opens(_ outcome: PAM.Outcome) -> Bool? {
+    outcome.opening.map { $0.sets.contains { $0.contains(.biometric) } }
+  }
+
+  // MARK: The answer
+
+  private func answer() -> Biometrics {
+    let asking = asking(Self.sessions + Self.others)
+    guard let first = asking.first, hasSoftware else {
+      return Biometrics(result: .absent, cause: Cause("biometryNotAvailable", observed: "no service asks for a finger"))
+    }
+    var best: Biometrics?
+    for owner in context.accounts.owners {
+      let one = answer(owner, asking)
+      if best == nil || Self.rank(one) > Self.rank(best!) { best = one }
+    }
+    return best
+      ?? Biometrics(
+        result: .absent,
+        cause: Cause("biometryNotEnrolled", observed: "there is no owner", evidence: [first.line.place]))
+  }
+
+  private static func rank(_ answer: Biometrics) -> Int {
+    switch (answer.result, answer.cause.code) {
+    case (.success, _): 4
+    case (.notRun, _): 3
+    case (_, "biometryLockout"): 2
+    case (_, "biometryNotEnrolled"): 1
+    default: 0
+    }
+  }
+
+  private var hasSoftware: Bool {
+    [
+      "/usr/share/dbus-1/system-services/net.reactivated.Fprint.service", "/usr/libexec/fprintd",
+      "/usr/lib/fprintd/fprintd", "/usr/lib/systemd/system/fprintd.service", "/etc/howdy", "/usr/lib/security/howdy",
+      "/lib/security/howdy",
+    ].contains(where: context.system.exists)
+  }
+
+  private func answer(_ owner: Account, _ asking: [(service: String, line: PAM.Line)]) -> Biometrics {
+    var isUnknown: Cause?
+    var isLocked: Place?
+    for (service, line) in asking {
+      let outcome = outcome(service, owner)
+      switch opens(outcome) {
+      case true?: return reader(owner, service, line)
+      case nil: isUnknown = isUnknown ?? outcome.cause
+      case false?: isLocked = isLocked ?? outcome.because.first { $0.code == "faillock.locked" }?.place
+      }
+    }
+    if let isUnknown { return Biometrics(result: .notRun, cause: isUnknown) }
+    if let isLocked {
+      return Biometrics(
+        result: .absent, cause: Cause("biometryLockout", observed: "\(owner.name) is locked out", evidence: [isLocked]))
+    }
+    return Biometrics(
+      result: .absent,
+      cause: Cause(
+        "biometryNotEnrolled", observed: "\(owner.name) has no print that a service would accept",
+        evidence: asking.first.map { [$0.line.place] }))
+  }
+
+  /// Prints on disk do not show that a reader is plugged in.
+  private func reader(_ owner: Account, _ service: String, _ line: PAM.Line) -> Biometrics {
+    Biometrics(
+      result: .notRun,
+      cause: Cause(
+        "biometryReaderUnknown", observed: "\(service) would take \(owner.name)'s finger; no reader can be seen",
+        evidence: [line.place]))
+  }
+
+  // MARK: Remarks
+
+  private func keyringRemarks() -> [Remark] {
+    let asking = asking(Self.sessions)
+    return context.accounts.owners.compactMap { owner in
+      guard let keyring = keyring(of: owner) else { return nil }
+      let opened = asking.first { opens(outcome($0.service, owner)) == true }
+      guard let opened else { return nil }
+      let cause = Cause(
+        "biometryCannotUnlockKeyring", observed: "\(opened.service) takes a finger; \(keyring) needs the password",
+        evidence: [opened.line.place])
+      return Remark(cause, check: .biometrics, subject: owner.name)
+    }
+  }
+
+  private func keyring(of owner: Account) -> String? {
+    let share = "\(owner.home)/.local/share"
+    return ["\(share)/keyrings/login.keyring", "\(share)/kwalletd/kdewallet.kwl"].first(where: context.system.exists)
+  }
+
+  private func lockoutRemarks() -> [Remark] {
+    guard let line = context.pam.lines(of: "login", .auth).first(where: { $0.module == "pam_faillock.so" }) else {
+      return []
+    }
+    let settings = PAM.FailLockSettings(context.system, line.arguments)
+    return context.accounts.owners.compactMap { owner in
+      guard let place = settings.lock(of: owner, context.system) else { return nil }
+      let cause = Cause(
+        "passcodeLockout", observed: "\(owner.name) is locked out after \(settings.deny) failures", evidence: [place])
+      return Remark(cause, check: .passcode, subject: owner.name)
+    }
+  }
 }

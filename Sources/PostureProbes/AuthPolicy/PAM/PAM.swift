@@ -83,23 +83,17 @@ struct PAM: Sendable {
   /// The lines of `group` that `service` runs, includes expanded, in order, with where each stands.
   func lines(of service: String, _ group: Group) -> [Line] {
     guard case .success(let stacks) = stacks(of: service) else { return [] }
-    return entries(stacks, group).filter { $0.kind == .module }.map { entry in
+    return stacks[group].filter { $0.kind == .module }.map { entry in
       Line(
         module: Path.name(of: entry.module), arguments: entry.arguments, place: entry.place,
         isInstalled: modules.has(entry.module))
     }
   }
 
-  /// The service's own stacks and those of `other`, or the line that makes libpam give up.
-  typealias Loaded = Result<(own: Stacks, other: Stacks), StackBuilder.Abort>
+  typealias Loaded = Result<ServiceStacks, StackBuilder.Abort>
 
   /// libpam takes the last component in lower case.
   static func serviceName(_ service: String) -> String { ASCII.lowercased(Path.name(of: service)) }
-
-  /// The group of the service itself, or of `other` where it has no line of that group.
-  func entries(_ stacks: (own: Stacks, other: Stacks), _ group: Group) -> [Entry] {
-    stacks.own[group].isEmpty ? stacks.other[group] : stacks.own[group]
-  }
 
   func stacks(of service: String) -> Loaded {
     let name = Self.serviceName(service)
@@ -108,18 +102,9 @@ struct PAM: Sendable {
 
   private func load(_ name: String) -> Loaded {
     do throws(StackBuilder.Abort) {
-      return .success(files.usesFolders ? try loadFiles(name) : try loadConfiguration(name))
+      return .success(
+        files.usesFolders ? try ServiceStacks(name, dialect, files.find) : try loadConfiguration(name))
     } catch { return .failure(error) }
-  }
-
-  private func loadFiles(_ name: String) throws(StackBuilder.Abort) -> (own: Stacks, other: Stacks) {
-    var own = StackBuilder(dialect, files.find)
-    let hasOwn = try own.read(service: name)
-    guard name != "other" else { return (Stacks(), own.stacks) }
-    var other = StackBuilder(dialect, files.find)
-    let hasOther = try other.read(service: "other")
-    guard hasOwn || hasOther else { throw StackBuilder.Abort(place: Place("/etc/pam.d/\(name)")) }
-    return (own.stacks, other.stacks)
   }
 
   // MARK: pam.conf
@@ -135,12 +120,12 @@ struct PAM: Sendable {
     return (lines, read.isBroken)
   }
 
-  private func loadConfiguration(_ name: String) throws(StackBuilder.Abort) -> (own: Stacks, other: Stacks) {
+  private func loadConfiguration(_ name: String) throws(StackBuilder.Abort) -> ServiceStacks {
     if case .failure(let error) = files.read("/etc/pam.conf"), error.reason != .missing {
       var doubtful = Stacks()
       doubtful.doubt = Cause(
         "unreadable", observed: "\(error.path) \(error.reason.words)", evidence: [Place(error.path)])
-      return (doubtful, Stacks())
+      return ServiceStacks(own: doubtful)
     }
     guard let configuration else { throw StackBuilder.Abort(place: Place("/etc/pam.conf")) }
     func read(_ service: String) throws(StackBuilder.Abort) -> Stacks {
@@ -149,7 +134,7 @@ struct PAM: Sendable {
       try builder.read(lines: lines, path: "/etc/pam.conf", isBroken: configuration.isBroken)
       return builder.stacks
     }
-    return (name == "other" ? Stacks() : try read(name), try read("other"))
+    return ServiceStacks(own: name == "other" ? Stacks() : try read(name), other: try read("other"))
   }
 
   /// Stacks are read once for all accounts.

@@ -34,12 +34,13 @@ extension PAM {
     ]
 
     /// A keyword in any case, or the inside of brackets (pam.conf(5)). A syntax error makes every code bad.
-    init(_ text: [UInt8]) {
+    /// `wrapsJumps`: before 1.6 a number too large for 32 bits was not an error.
+    init(_ text: [UInt8], wrapsJumps: Bool) {
       if let known = Self.keywords[ASCII.lowercased(text)] {
         self = known
         return
       }
-      var parser = ControlParser(text)
+      var parser = ControlParser(text, wrapsJumps)
       let filled = parser.parse()
       actions = filled?.map { $0 ?? .bad } ?? Self.allBad.actions
     }
@@ -48,10 +49,14 @@ extension PAM {
   /// Reads `code=action` pairs as libpam does: names are compared by prefix, in the order of the table.
   private struct ControlParser {
     private let text: [UInt8]
+    private let wrapsJumps: Bool
     private var at = 0
     private var actions: [Action?] = Array(repeating: nil, count: Code.count)
 
-    init(_ text: [UInt8]) { self.text = text }
+    init(_ text: [UInt8], _ wrapsJumps: Bool) {
+      self.text = text
+      self.wrapsJumps = wrapsJumps
+    }
 
     mutating func parse() -> [Action?]? {
       while true {
@@ -93,14 +98,22 @@ extension PAM {
         at += word.name.count
         return word.action
       }
-      var steps = 0
+      return jump()
+    }
+
+    private mutating func jump() -> Action? {
+      var steps: Int32 = 0
       let start = at
       while at < text.count, ASCII.isDigit(text[at]) {
-        steps = steps * 10 + Int(text[at] - UInt8(ascii: "0"))
-        guard steps <= Int(Int32.max) else { return nil }
+        let (tens, isTooLarge) = steps.multipliedReportingOverflow(by: 10)
+        let (sum, isStillTooLarge) = tens.addingReportingOverflow(Int32(text[at] - UInt8(ascii: "0")))
+        guard wrapsJumps || !(isTooLarge || isStillTooLarge) else { return nil }
+        steps = sum
         at += 1
       }
-      return at > start && steps > 0 ? .jump(steps) : nil
+      guard at > start, steps != 0 else { return nil }
+      // Wrapped below zero it is a jump that no stack is long enough for.
+      return .jump(steps > 0 ? Int(steps) : Int.max)
     }
   }
 }

@@ -62,21 +62,21 @@ extension PAM {
 
       var all: [Phase] { [auth, account].compactMap { $0 } }
 
-      func doubt(_ stacks: (own: Stacks, other: Stacks)) -> Cause? {
+      func doubt(_ stacks: ServiceStacks) -> Cause? {
         stacks.own.doubt ?? (all.contains { $0.isBorrowed } ? stacks.other.doubt : nil)
       }
     }
 
-    private func phases(_ stacks: (own: Stacks, other: Stacks)) -> Phases {
+    private func phases(_ stacks: ServiceStacks) -> Phases {
       Phases(
         auth: call.skipsAuthentication ? nil : phase(stacks, .auth),
         account: call.withAccountPhase ? phase(stacks, .account) : nil)
     }
 
-    private func phase(_ stacks: (own: Stacks, other: Stacks), _ group: Group) -> Phase {
-      let entries = pam.entries(stacks, group)
+    private func phase(_ stacks: ServiceStacks, _ group: Group) -> Phase {
+      let entries = stacks[group]
       return Phase(
-        entries: entries, answers: entries.map { answer(of: $0, group) }, isBorrowed: stacks.own[group].isEmpty)
+        entries: entries, answers: entries.map { answer(of: $0, group) }, isBorrowed: stacks.isBorrowed(group))
     }
 
     private func answer(of entry: Entry, _ group: Group) -> ModuleAnswer {

@@ -50,13 +50,18 @@ extension PAM {
   /// The folders that hold the modules.
   struct ModuleFolders: Sendable {
     private let system: System
-    /// nil: no such folder is on this disk, so nothing can be said.
-    private let names: Set<String>?
+    private let folders: [String]
+    private let names: Set<String>
 
     init(_ system: System) {
       self.system = system
-      let found = Self.candidates(system).compactMap { try? system.list($0) }
-      names = found.isEmpty ? nil : Set(found.joined())
+      var names: Set<String> = []
+      folders = Self.candidates(system).filter { folder in
+        guard let found = try? system.list(folder) else { return false }
+        names.formUnion(found)
+        return true
+      }
+      self.names = names
     }
 
     private static func candidates(_ system: System) -> [String] {
@@ -73,12 +78,19 @@ extension PAM {
       ((try? system.list("/nix/store")) ?? []).filter { $0.range(ofText: "linux-pam-") != nil }
     }
 
-    /// Whether libpam can load what a line names. It adds no suffix.
+    /// Whether libpam can load what a line names. It adds no suffix. Where this disk has no folder of modules at all,
+    /// nothing can be said, and the line is believed.
     func has(_ module: String) -> Bool {
-      let name = module.hasPrefix("/") || module.range(ofText: "$ISA") != nil ? Path.name(of: module) : module
-      guard module.hasPrefix("/"), module.range(ofText: "$ISA") == nil else { return names?.contains(name) ?? true }
-      if system.exists(module) { return true }
-      return module.hasPrefix("/nix/store/") && !system.exists("/nix/store")
+      let isPlain = !module.utf8.contains(UInt8(ascii: "/"))
+      if isPlain || module.range(ofText: "$ISA") != nil {
+        return folders.isEmpty || names.contains(Path.name(of: module))
+      }
+      if module.hasPrefix("/") { return system.exists(module) || isOnAnotherDisk(module) }
+      return folders.isEmpty || folders.contains { system.exists("\($0)/\(module)") }
+    }
+
+    private func isOnAnotherDisk(_ module: String) -> Bool {
+      module.hasPrefix("/nix/store/") && !system.exists("/nix/store")
     }
   }
 }

@@ -34,6 +34,17 @@ extension PAM {
     mutating func add(_ entry: Entry, to group: Group) { entries[group, default: []].append(entry) }
   }
 
+  /// A service's own stacks, and those of `other` that stand in group by group.
+  struct ServiceStacks: Sendable {
+    var own = Stacks()
+    var other = Stacks()
+
+    /// Those of `other` where the service has no line of that group.
+    subscript(group: Group) -> [Entry] { isBorrowed(group) ? other[group] : own[group] }
+
+    func isBorrowed(_ group: Group) -> Bool { own[group].isEmpty }
+  }
+
   /// How this system's libpam reads its files.
   struct Dialect: Sendable {
     var lines: LineRules

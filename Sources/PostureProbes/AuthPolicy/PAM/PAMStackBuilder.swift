@@ -11,9 +11,12 @@ extension PAM {
       var reason: System.Unreadable
     }
 
-    /// libpam gives up: pam_start or the first call fails whatever the modules would say.
+    /// libpam gives up on a file. In the service's own file that makes pam_start or the first call fail, whatever the
+    /// modules would say; in an included one it leaves an entry that always fails.
     struct Abort: Error {
       var place: Place
+      /// The process does not survive it, however deep it stands.
+      var isFatal = false
     }
 
     /// PAM_SUBSTACK_MAX_LEVEL.
@@ -86,9 +89,8 @@ extension PAM {
       defer { chain.removeLast() }
       let file = Lines(bytes, dialect.lines)
       for line in file.lines where stacks.doubt == nil { try read(line, path, position) }
-      guard file.isBroken else { return true }
-      if position.includes == 0 { throw Abort(place: Place(path)) }
-      return false
+      if file.isBroken { throw Abort(place: Place(path)) }
+      return true
     }
 
     private mutating func read(_ line: LogicalLine, _ path: String, _ position: Position) throws(Abort) {
@@ -126,13 +128,14 @@ extension PAM {
         entry.kind = .mustFail
         entry.module = ""
       } else {
-        entry.control = control.map(Control.init) ?? .allBad
+        entry.control = control.map { Control($0, wrapsJumps: dialect.lines == .before16) } ?? .allBad
         entry.module = module.map(Self.text) ?? ""
         if control == nil || module == nil { entry.kind = .mustFail }
         entry.arguments = words.rest().map(Self.text)
-        try checkName(module, entry.place)
       }
+      // libpam finds fault with a name only after the entry is in its list.
       stacks.add(entry, to: group)
+      if keyword != "include", keyword != "substack" { try checkName(module, entry.place) }
     }
 
     private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
@@ -144,19 +147,34 @@ extension PAM {
         var whole = entry
         whole.kind = .substack
         whole.module = name.map(Self.text) ?? ""
-        try checkName(name, entry.place)
         stacks.add(whole, to: group)
+        try checkName(name, entry.place)
       }
-      guard let name else { return false }
+      guard let name else {
+        // Debian's libpam does not survive an include without a name; nobody gets in either way.
+        if dialect.hasAtInclude, dialect.lines == .before16 { throw Abort(place: entry.place, isFatal: true) }
+        return false
+      }
       let inner = Position(
         group: group, includes: position.includes + 1, level: position.level + (isSubstack ? 1 : 0))
-      return try load(Self.text(name), inner, from: entry.place)
+      do throws(Abort) { return try load(Self.text(name), inner, from: entry.place) } catch {
+        if error.isFatal { throw error }
+        return false
+      }
     }
 
-    /// Debian: a missing or broken target makes the whole configuration fail.
+    /// Debian: a missing or broken target makes the whole configuration fail. Below a plain include it leaves an entry
+    /// whose control is whatever the line before had.
     private mutating func includeAll(_ name: [UInt8]?, _ position: Position, _ place: Place) throws(Abort) {
+      guard let name else { throw Abort(place: place, isFatal: true) }
       let inner = Position(group: position.group, includes: position.includes + 1, level: position.level)
-      guard let name, try load(Self.text(name), inner, from: place) else { throw Abort(place: place) }
+      var isLoaded = false
+      do throws(Abort) { isLoaded = try load(Self.text(name), inner, from: place) } catch {
+        if error.isFatal { throw error }
+      }
+      guard !isLoaded else { return }
+      if position.group == nil { throw Abort(place: place) }
+      doubt("pamUndecided", "@include \(Self.text(name)) fails inside an include", place)
     }
 
     /// A name that is empty once the folder and the suffix are taken off, or "?", is an error of the configuration.
@@ -166,5 +184,23 @@ extension PAM {
       let stem = base.lastIndex(of: UInt8(ascii: ".")).map { base[..<$0] } ?? base
       if stem.isEmpty || stem.elementsEqual("?".utf8) { throw Abort(place: place) }
     }
+  }
+}
+
+extension PAM.ServiceStacks {
+  /// Reads the files of a service and of `other`, as `_pam_init_handlers` does.
+  init(_ name: String, _ dialect: PAM.Dialect, _ source: @escaping PAM.StackBuilder.Source)
+    throws(PAM.StackBuilder.Abort)
+  {
+    var other = PAM.StackBuilder(dialect, source)
+    var hasOwn = false
+    if name != "other" {
+      var own = PAM.StackBuilder(dialect, source)
+      hasOwn = try own.read(service: name)
+      self.own = own.stacks
+    }
+    let hasOther = try other.read(service: "other")
+    self.other = other.stacks
+    guard hasOwn || hasOther else { throw PAM.StackBuilder.Abort(place: Place("/etc/pam.d/\(name)")) }
   }
 }

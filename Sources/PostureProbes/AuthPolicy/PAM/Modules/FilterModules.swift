@@ -110,9 +110,20 @@ extension PAM.ModuleModels {
 
   /// Returns what its arguments say.
   private static let debug: Model = { question in
-    let word = question.value(question.group == .auth ? "auth" : "acct") ?? "success"
-    let number = PAM.Code.names.dropLast().firstIndex(of: word).map { PAM.Code(Int16($0)) }
-    return granted(number ?? .serviceError, question, "pam_debug.so returns \(word)")
+    let code = PAM.DebugModule.code(question.arguments, question.group)
+    return granted(code, question, "pam_debug.so lets everybody through")
+  }
+}
+
+extension PAM {
+  /// pam_debug: the first argument for the group decides; a name that is no code is success.
+  enum DebugModule {
+    static func code(_ arguments: [String], _ group: Group) -> Code {
+      let label = group == .auth ? "auth=" : "acct="
+      guard let argument = arguments.first(where: { $0.hasPrefix(label) }) else { return .success }
+      let name = argument.dropFirst(label.utf8.count)
+      return Code.names.dropLast().firstIndex { $0.elementsEqual(name) }.map { Code(Int16($0)) } ?? .success
+    }
   }
 }
 
