@@ -118,6 +118,14 @@ struct JudgeTests {
     #expect(keyOnly[.passcode]?.reason == "passcodeNotSet")
   }
 
+  @Test func `a door that asks nobody is no matter of one owner's passcode`() {
+    let open = ["alice", "root"].map { door("login@console", .entry, $0, .always) }
+    let evidence = judge([alice, root], open)
+    #expect(evidence[.passcode]?.result == .success)
+    #expect(evidence[.ownerAuthentication]?.result == .fail)
+    #expect(judge([alice, root], [door("login@tty1", .entry, "root", .always)])[.passcode]?.result == .fail)
+  }
+
   @Test func `a gap makes its checks not run`() {
     var facts = facts([alice], [door("login@console", .entry, "alice", .passcode)])
     facts.gaps = [Gap(Cause("unreadable", observed: "/etc/shadow may not be read"), checks: [.passcode])]

@@ -34,6 +34,13 @@ struct CheckRows {
     facts.doors.filter { $0.class == .entry && $0.counts && $0.subject == subject }
   }
 
+  /// The door is open to people with a passcode too: a matter of the door, not of anybody's passcode.
+  func asksNobody(_ door: Door) -> Bool {
+    let withPasscode = Set(facts.subjects.filter { $0.password == .set }.map(\.name))
+    let others = facts.doors.filter { $0.name == door.name && withPasscode.contains($0.subject) }
+    return !others.isEmpty && others.allSatisfy { $0.opening?.sets.contains(.none) == true }
+  }
+
   private func counts(_ door: Door) -> Bool {
     guard door.counts else { return false }
     switch door.class {

@@ -111,7 +111,9 @@ public struct Judge {
         Cause("unreadable", observed: observed, evidence: evidence), .passcode, subject: owner.name, level: .doubt)
       return .notRun
     case .locked, .unmatchable, .none:
-      let open = rows.localDoors(of: owner.name).first { $0.opening?.sets.contains(.none) == true && !isIntended($0) }
+      let open = rows.localDoors(of: owner.name).first {
+        $0.opening?.sets.contains(.none) == true && !isIntended($0) && !rows.asksNobody($0)
+      }
       guard let open else {
         reasons[.passcode] = "passcodeNotSet"
         collector.add(
