@@ -6,8 +6,8 @@ public struct ReportClaims: Hashable, Sendable {
   public static let software = "posture-agent"
   /// 31 days in seconds.
   public static let longestLife: Int64 = 31 * 86_400
-  /// Nonces that one report may echo.
-  public static let mostNonces = 64
+  /// Nonces that one report may echo: with evidence as large as it may be, the token still is within its limit.
+  public static let mostNonces = 24
 
   /// How far the chain of events has got, so that a withheld tail shows.
   public struct ChainHead: Hashable, Sendable {

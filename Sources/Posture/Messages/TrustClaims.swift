@@ -2,6 +2,10 @@
 public struct TrustClaims: Hashable, Sendable {
   /// 400 days in seconds.
   public static let longestLife: Int64 = 400 * 86_400
+  /// Controllers and policy signers of one site.
+  public static let mostAuthorities = 64
+  /// Issuers, controllers and policy signers that one document takes back.
+  public static let mostRevokedAuthorities = 128
 
   /// Which list of revoked device keys belongs to this document.
   public struct RevokedList: Hashable, Sendable {
@@ -55,15 +59,15 @@ public struct TrustClaims: Hashable, Sendable {
     issuedAt = try reader.date("iat")
     expires = try reader.end(after: issuedAt, life: Self.longestLife)
     authorized = try Self.authorized(reader, site: issuer.site)
-    revokedAuthorities = try reader.texts("revoked_authorities", count: 0...256, bytes: 43...43)
+    revokedAuthorities = try reader.texts("revoked_authorities", count: 0...Self.mostRevokedAuthorities, bytes: 43...43)
     revokedList = try Self.revokedList(reader)
-    rootRotations = try reader.texts("root_rotations", count: 0...8, bytes: 1...TokenKind.credential.sizeLimit)
+    rootRotations = try reader.texts("root_rotations", count: 0...4, bytes: 1...TokenKind.credential.sizeLimit)
     issuerCredential = try reader.text("issuer", 1...TokenKind.credential.sizeLimit)
   }
 
   private static func authorized(_ reader: ClaimReader, site: Name) throws(ClaimError) -> [Grant] {
     guard let rows = try reader.value("authorized").array else { throw reader.error(.type, "authorized") }
-    guard rows.count <= 128 else { throw reader.error(.range, "authorized") }
+    guard rows.count <= mostAuthorities else { throw reader.error(.range, "authorized") }
     var grants: [Grant] = []
     for row in rows {
       let grant = try Grant(ClaimReader(row, in: "authorized"))

@@ -8,7 +8,11 @@ public enum TokenEncoder {
     let header: JSON = [
       "alg": "ES256", "typ": .string(kind.rawValue), "kid": .string(key.publicKey.kid),
     ]
-    return try encode(header: header.bytes, payload: claims.bytes, with: key)
+    let token = try encode(header: header.bytes, payload: claims.bytes, with: key)
+    guard token.utf8.count <= kind.sizeLimit else {
+      throw KeyError(.size, "\(token.utf8.count) bytes of \(kind.rawValue)")
+    }
+    return token
   }
 
   /// The three parts of any header and payload: what the test vectors are made with.

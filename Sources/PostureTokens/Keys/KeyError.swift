@@ -15,6 +15,8 @@ public struct KeyError: Error, Hashable, Sendable, CustomStringConvertible {
     case library
     /// No TPM, no provider, or no key at the handle.
     case tpm
+    /// What was to be signed makes a token larger than receivers take (``TokenKind/sizeLimit``).
+    case size
   }
   public let code: Code
   public let detail: String?

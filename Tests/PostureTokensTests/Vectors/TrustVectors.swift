@@ -168,7 +168,7 @@ extension VectorBook {
       ),
       (
         "authorized-many", .range, "authorized",
-        good.setting("authorized", to: .array(Array(repeating: controller, count: 129)))
+        good.setting("authorized", to: .array(Array(repeating: controller, count: 65)))
       ),
       ("kid-short", .range, "revoked_authorities", good.setting("revoked_authorities", to: ["abc"])),
       (

@@ -45,7 +45,8 @@ struct VectorBook {
   // MARK: Signing
 
   func sign(_ kind: TokenKind, _ claims: JSON, _ key: FileKey? = nil) throws -> String {
-    try TokenEncoder.encode(kind, claims, with: key ?? site.deviceKey)
+    let key = key ?? site.deviceKey
+    return try sign(header: header(key, kind), payload: claims.bytes, key)
   }
 
   /// Any header and payload under a good signature.
