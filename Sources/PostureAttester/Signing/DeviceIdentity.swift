@@ -26,8 +26,8 @@ public struct DeviceIdentity: Sendable {
 
   /// Reads what ``DeviceFolder/attester`` holds.
   public static func load(_ folder: DeviceFolder) throws(AttesterError) -> DeviceIdentity {
-    let key: FileKey
-    do throws(KeyError) { key = try FileKey.load(folder.attesterKey) } catch {
+    let key: any SigningKey
+    do throws(KeyError) { key = try KeyFile.load(folder.attesterKey) } catch {
       throw AttesterError(.notEnrolled, error.description)
     }
     let bundle = try Self.bundle(folder.attesterBundle)
