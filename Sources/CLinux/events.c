@@ -1,24 +1,32 @@
 #define _GNU_SOURCE
 #include "events.h"
 #include <pthread.h>
+#include <errno.h>
 #include <signal.h>
+#include <stddef.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <sys/timex.h>
+#include <sys/un.h>
 #include <unistd.h>
 
-int clinux_signals(void) {
+static int signals(int more) {
   sigset_t set;
   sigemptyset(&set);
+  if (more) sigaddset(&set, more);
   sigaddset(&set, SIGTERM);
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGHUP);
   if (pthread_sigmask(SIG_BLOCK, &set, NULL) != 0) return -1;
   return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
+
+int clinux_signals(void) { return signals(0); }
+int clinux_signals_and_children(void) { return signals(SIGCHLD); }
 
 int clinux_next_signal(int fd) {
   struct signalfd_siginfo info;
@@ -52,4 +60,18 @@ void clinux_date_watch_again(int fd) {
   (void)ignored;
   struct itimerspec never = {.it_value.tv_sec = 9000000000};
   timerfd_settime(fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL);
+}
+
+int clinux_notify(const char *path, const void *bytes, size_t size) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  size_t length = strlen(path);
+  if (length == 0 || length >= sizeof address.sun_path) return errno = EINVAL, -1;
+  memcpy(address.sun_path, path, length);
+  if (path[0] == '@') address.sun_path[0] = 0;
+  int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return -1;
+  socklen_t whole = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
+  ssize_t sent = sendto(fd, bytes, size, MSG_NOSIGNAL, (struct sockaddr *)&address, whole);
+  close(fd);
+  return sent < 0 ? -1 : 0;
 }

@@ -97,3 +97,4 @@ int clinux_become(uint32_t uid, uint32_t gid, bool keep_read_search) {
 
 int clinux_drop_network(void) { return unshare(CLONE_NEWNET); }
 int clinux_not_dumpable(void) { return prctl(PR_SET_DUMPABLE, 0); }
+int clinux_end_with_parent(int signal) { return prctl(PR_SET_PDEATHSIG, signal); }

@@ -9,7 +9,16 @@ enum Agent {
     usage: posture-agent check [--root DIR] [--policy NAME|FILE] [--json | --junit]
                                [--service NAME]... [--user NAME]...
            posture-agent run [--config FILE]
+           posture-agent enroll [--name NAME] [--out FILE] [--new-keys] [--config FILE] [--folder DIR]
+                                [--user USER] [--courier USER]
+           posture-agent enroll --install BUNDLE [--config FILE] [--folder DIR] [--user USER] [--courier USER]
+           posture-agent attest [--keep] [--config FILE] [--folder DIR] [--socket PATH] [--root DIR] [--user USER]
+                                [--courier USER] [--trusted-clock] [--report-life SECONDS]
+           posture-agent status [--config FILE] [--socket PATH] [--json]
            posture-agent --version | --help
+
+    USER is a name, a number, or UID:GID. Started as root, attest becomes --user (posture-attest), keeps of root's rights
+    only that to read, and leaves the network; it answers --courier (posture) and root on its socket.
 
     exit status: 0 verdict pass, 1 fail, 2 unknown, 64 wrong usage, 70 the agent itself failed
     """
@@ -24,6 +33,9 @@ enum Agent {
     switch arguments.verb() {
     case "check": return try CheckCommand(&arguments).run()
     case "run": return try RunCommand(&arguments).run()
+    case "attest": return try AttestCommand(&arguments).run()
+    case "enroll": return try EnrollCommand(&arguments).run()
+    case "status": return try StatusCommand(&arguments).run()
     case let other?: throw UsageError("unknown command \(other)")
     case nil: break
     }

@@ -1,10 +1,13 @@
 #ifndef CLINUX_EVENTS_H
 #define CLINUX_EVENTS_H
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /// Blocks SIGTERM, SIGINT and SIGHUP for the calling thread (and those it starts) and returns a signalfd for them.
 int clinux_signals(void);
+/// The same with SIGCHLD.
+int clinux_signals_and_children(void);
 /// The next signal of a signalfd, or -1.
 int clinux_next_signal(int fd);
 /// eventfd(2), close-on-exec, not blocking.
@@ -13,6 +16,8 @@ int clinux_eventfd(void);
 int clinux_inotify(void);
 /// accept4(2), close-on-exec, not blocking.
 int clinux_accept(int fd);
+/// One datagram to a Unix socket; `path` may begin with @ for an abstract name. -1 and errno on failure.
+int clinux_notify(const char *path, const void *bytes, size_t size);
 /// Uid of the process at the other end of a Unix socket (SO_PEERCRED), or -1.
 int64_t clinux_peer_uid(int fd);
 /// Whether the kernel holds its clock to be set and kept by somebody (adjtimex(2) without STA_UNSYNC).

@@ -14,6 +14,7 @@ public final class AttesterService {
   private let examiner: Examiner
   private let watcher: Watcher
   private let listener: Descriptor
+  private let manager = ServiceManager()
   private let allowed: Set<UInt32>
   private var clients: [Int32: Connection] = [:]
   /// Who wants the next examination, and whom the present one is for.
@@ -52,7 +53,10 @@ public final class AttesterService {
   /// Answers until SIGTERM or SIGINT comes, or `stop` becomes readable.
   public func run(stop: Int32 = -1) throws(SystemError) {
     let signals = Descriptor(owning: try retrying("signalfd") { clinux_signals() })
+    manager.isReady()
+    defer { manager.isStopping() }
     while true {
+      if manager.watchdog != nil { manager.isAlive() }
       let polled = try wait(signals.number, stop)
       if polled[1].revents != 0 { return }
       if polled[0].revents != 0, isEnd(signals.number) { return }
@@ -83,7 +87,9 @@ public final class AttesterService {
     var polled = fixed.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
     polled += clients.map { pollfd(fd: $0.key, events: $0.value.events, revents: 0) }
     let now = Clock.boottimeMilliseconds
-    let until = [examiner.deadline, watcher.deadline].compactMap { $0 }.min() ?? now + Self.hour
+    let until =
+      [examiner.deadline, watcher.deadline, manager.watchdog.map { now + $0 }].compactMap { $0 }.min()
+      ?? now + Self.hour
     let timeout = Int32(clamping: max(0, min(until - now, Self.hour)))
     try retrying("poll") { poll(&polled, nfds_t(polled.count), timeout) }
     return polled
@@ -173,7 +179,7 @@ public final class AttesterService {
         "watch",
         [
           "coverage": .string(watcher.coverage.rawValue), "directories": .integer(Int64(watcher.directories)),
-          "changes": .integer(watcher.number - 1),
+          "changes": .integer(watcher.number),
         ])
       if let courier { object("courier", courier) }
     }

@@ -1,5 +1,5 @@
 import Glibc
-import Posture
+public import Posture
 public import PosturePlatform
 import PostureProbes
 import PostureTokens
@@ -89,6 +89,15 @@ public final class Attester {
       sequence: sequence, at: moment.seconds, cause: cause, verdict: evidence.verdict, policy: policy,
       took: examination.took, failures: examination.failures.map { "\($0.key): \($0.value)" }.sorted())
     return token
+  }
+
+  /// The same evidence signed, for whoever looks at it on the spot: no part of the series of reports, so that no event
+  /// comes of it.
+  public func token(of evidence: Evidence, under policy: Policy) throws(AttesterError) -> String {
+    try beginChain()
+    let sequence = try store { () throws(JournalError) in try journal.nextSequence(now: moment.seconds) }
+    let inForce = Documents.InForce(policy: policy, version: nil)
+    return try sign(.report, claims(evidence, inForce, sequence, [], .start, .none).claims)
   }
 
   private func claims(

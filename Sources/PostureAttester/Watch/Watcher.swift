@@ -12,7 +12,7 @@ final class Watcher {
   static let most = 8_192
 
   /// Changes that have come to rest.
-  private(set) var number: Int64 = 1
+  private(set) var number: Int64 = 0
   private(set) var coverage = WatchCoverage.none
 
   private let root: String

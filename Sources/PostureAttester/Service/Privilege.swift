@@ -1,0 +1,65 @@
+import CLinux
+import Glibc
+public import PosturePlatform
+
+/// How the attester's process gives up what it does not need.
+public enum Privilege {
+  /// A user that a process is to become.
+  public struct User: Hashable, Sendable {
+    public let uid: UInt32
+    public let gid: UInt32
+
+    public init(uid: UInt32, gid: UInt32) {
+      self.uid = uid
+      self.gid = gid
+    }
+
+    /// By name (getpwnam(3)), as `UID:GID`, or as a number for both. nil for root and for nobody we know.
+    public init?(_ text: String) {
+      let numbers = text.split(separator: ":", omittingEmptySubsequences: false).map { UInt32($0) }
+      if (1...2).contains(numbers.count), let uid = numbers[0], let gid = numbers[numbers.count - 1] {
+        self.init(uid: uid, gid: gid)
+      } else if let entry = getpwnam(text) {
+        self.init(uid: entry.pointee.pw_uid, gid: entry.pointee.pw_gid)
+      } else {
+        return nil
+      }
+      if uid == 0 { return nil }
+    }
+  }
+
+  /// Root takes on `user` for a while; for anybody else, and for nil, nothing changes. For programs of one thread.
+  static func act(as user: User?) throws(SystemError) {
+    guard let user, geteuid() == 0 else { return }
+    try retrying("become gid \(user.gid)") { setegid(user.gid) }
+    do throws(SystemError) { try retrying("become uid \(user.uid)") { seteuid(user.uid) } } catch {
+      setegid(0)
+      throw error
+    }
+  }
+
+  /// Undoes ``act(as:)``.
+  static func actAsRootAgain(_ user: User?) {
+    guard user != nil, getuid() == 0 else { return }
+    seteuid(0)
+    setegid(0)
+  }
+
+  /// Whatever happens to this process leaves no image of its memory, and no other process of its user looks into it.
+  public static func hideMemory() {
+    clinux_not_dumpable()
+    var none = rlimit(rlim_cur: 0, rlim_max: 0)
+    setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+  }
+
+  /// Leaves the network and becomes `user`, with the right to read every file and to look into every folder, and with no
+  /// other. Root alone can; anybody else goes on with what they have.
+  public static func reduce(to user: User?) throws(SystemError) {
+    if geteuid() == 0 {
+      guard let user else { throw SystemError(EPERM, doing: "run as root without a user to become") }
+      try retrying("leave the network") { clinux_drop_network() }
+      try retrying("become uid \(user.uid)") { clinux_become(user.uid, user.gid, true) }
+    }
+    hideMemory()
+  }
+}

@@ -1,0 +1,60 @@
+import Glibc
+import Posture
+import PostureAttester
+import PosturePlatform
+import PostureTerminal
+
+/// `posture-agent attest`: examines, judges and signs for whoever asks on its socket.
+struct AttestCommand {
+  private enum Role: Equatable {
+    case serve
+    /// Keep another one alive.
+    case keep
+    /// Serve on the socket that is standard input, privileges given up already.
+    case inherited
+    /// Look, say what was seen, end.
+    case examine([String])
+  }
+
+  private let role: Role
+  private var settings = AttesterSettings()
+
+  init(_ arguments: inout Arguments) throws(UsageError) {
+    if arguments.flag("--examine") {
+      role = .examine(try arguments.options("--probe"))
+    } else if arguments.flag("--keep") {
+      role = .keep
+    } else {
+      role = arguments.flag("--inherited") ? .inherited : .serve
+    }
+    settings = try DeviceOptions.settings(&arguments)
+    try arguments.end()
+  }
+
+  func run() -> Int32 {
+    do {
+      try perform()
+      return 0
+    } catch {
+      Terminal.error("posture-agent attest: \(error)")
+      return ExitStatus.failed
+    }
+  }
+
+  private func perform() throws {
+    switch role {
+    case .examine(let probes): try ExaminationProcess.run(root: settings.root, probes: probes)
+    case .keep: try AttesterProcess.keep(settings)
+    case .inherited:
+      Privilege.hideMemory()
+      try AttesterProcess.serve(settings, on: Descriptor(owning: 0))
+    case .serve:
+      if let handed = ServiceManager.handedSocket() {
+        try Privilege.reduce(to: settings.user)
+        try AttesterProcess.serve(settings, on: handed)
+      } else {
+        try AttesterProcess.serve(settings, on: try AttesterProcess.prepare(settings))
+      }
+    }
+  }
+}
