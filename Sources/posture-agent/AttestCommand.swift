@@ -22,7 +22,11 @@ struct AttestCommand {
   init(_ arguments: inout Arguments) throws(UsageError) {
     if arguments.flag("--examine") {
       role = .examine(try arguments.options("--probe"))
-    } else if arguments.flag("--keep") {
+      settings.root = try arguments.option("--root") ?? "/"
+      try arguments.end()
+      return
+    }
+    if arguments.flag("--keep") {
       role = .keep
     } else {
       role = arguments.flag("--inherited") ? .inherited : .serve
