@@ -1,4 +1,5 @@
 import CSQLite
+import Glibc
 
 /// One connection to a file of libsqlite3.
 ///
@@ -7,9 +8,11 @@ public final class Database {
   private let handle: OpaquePointer
   private let path: String
 
-  /// Opens the file, or makes it; a symlink in its place is refused.
+  /// Opens the file, or makes it, 0600; a symlink in its place is refused.
   public init(path: String) throws(SQLiteError) {
     self.path = path
+    // SQLite gives its side files the mode of the main one.
+    close(open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600))
     var opened: OpaquePointer?
     let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX
     let code = sqlite3_open_v2(path, &opened, flags, nil)

@@ -10,9 +10,11 @@ enum DeviceOptions {
   static let courierUser = "posture"
 
   /// The configuration, with what the command line says instead.
-  static func configuration(_ arguments: inout Arguments) throws(UsageError) -> AgentConfiguration {
+  static func configuration(
+    _ arguments: inout Arguments, _ path: String? = nil
+  ) throws(UsageError) -> AgentConfiguration {
     var configuration: AgentConfiguration
-    let path = try arguments.option("--config")
+    let path = try arguments.option("--config") ?? path
     do throws(ConfigurationError) { configuration = try Configured.load(path) } catch {
       throw UsageError(error.description)
     }
@@ -25,8 +27,8 @@ enum DeviceOptions {
     DeviceFolder(try configuration(&arguments).state)
   }
 
-  static func settings(_ arguments: inout Arguments) throws(UsageError) -> AttesterSettings {
-    let configuration = try configuration(&arguments)
+  static func settings(_ arguments: inout Arguments, _ path: String? = nil) throws(UsageError) -> AttesterSettings {
+    let configuration = try configuration(&arguments, path)
     var settings = AttesterSettings()
     settings.folder = DeviceFolder(configuration.state)
     settings.socket = configuration.socket

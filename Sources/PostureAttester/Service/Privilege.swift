@@ -52,6 +52,12 @@ public enum Privilege {
     setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
   }
 
+  /// Root becomes `user`, without any right that others do not have, for good.
+  public static func giveUp(to user: User) throws(SystemError) {
+    try retrying("become uid \(user.uid)") { clinux_become(user.uid, user.gid, false) }
+    hideMemory()
+  }
+
   /// Leaves the network and becomes `user`, with the right to read every file and to look into every folder, and with no
   /// other. Root alone can; anybody else goes on with what they have.
   public static func reduce(to user: User?) throws(SystemError) {

@@ -1,6 +1,4 @@
-import Glibc
 public import Posture
-import PosturePlatform
 import PostureSQLite
 
 /// The history in one SQLite file, 0600.
@@ -20,10 +18,6 @@ public final class SQLiteHistory: HistoryStore {
   private let digest: Statement
 
   public init(path: String) throws(HistoryError) {
-    // SQLite gives its side files the mode of the main one.
-    guard (try? Descriptor.open(path, O_RDWR | O_CREAT, mode: 0o600)) != nil else {
-      throw HistoryError(description: "\(path): \(SystemError.current("open").reason)")
-    }
     do throws(SQLiteError) {
       database = try Database(path: path)
       database.wait(atMost: 5_000)
