@@ -51,7 +51,7 @@ struct CheckCommand {
     facts.add(KeyringProbe().run(on: system))
     let evidence = Judge.evidence(of: facts, under: policy)
     switch format {
-    case .table: EvidenceView(evidence, policy).show()
+    case .table: EvidenceView.show(evidence, policy)
     case .json: Terminal.out(evidence.json.text)
     case .junit: Terminal.out(evidence.junit(policy))
     }

@@ -1,7 +1,6 @@
 public import Posture
-import PostureTerminal
 
-/// The evidence of a report as a person reads it. It may come from a newer agent: what is not of the known shape is left
+/// Evidence as a person reads it, of this machine or of a report. It may come from a newer agent: what is not of the known shape is left
 /// out.
 public struct EvidenceLines {
   private let evidence: JSON
@@ -18,10 +17,15 @@ public struct EvidenceLines {
       let result = Table.Cell(check["result"]?.string ?? "?", colour(check, isRequired))
       table.add(
         Table.Cell(isRequired ? "\(name) *" : name, isRequired ? .bold : nil), result,
-        Table.Cell(lines.first ?? check["reason"]?.string ?? ""))
+        Table.Cell(lines.first ?? why(check)))
       for line in lines.dropFirst() { table.add("", "", Table.Cell(line)) }
     }
     return table.lines(width: width)
+  }
+
+  /// For a check without a finding.
+  private func why(_ check: JSON) -> String {
+    check["reason"]?.string ?? (check["result"]?.string == "absent" ? "nothing of this kind found" : "")
   }
 
   private func colour(_ check: JSON, _ isRequired: Bool) -> Terminal.Colour? {
