@@ -9,8 +9,8 @@ let settings: [SwiftSetting] = [
 ]
 
 /// A library or executable of ours; every one shares the same strict settings.
-func ours(_ name: String, _ needs: [Target.Dependency] = []) -> Target {
-  .target(name: name, dependencies: needs, swiftSettings: settings)
+func ours(_ name: String, _ needs: [Target.Dependency] = [], resources: [Resource] = []) -> Target {
+  .target(name: name, dependencies: needs, resources: resources, swiftSettings: settings)
 }
 
 func command(_ name: String, _ needs: [Target.Dependency]) -> Target {
@@ -71,7 +71,8 @@ let package = Package(
     // At the controller and the monitor.
     ours(
       "PostureFleet",
-      ["Posture", "PosturePlatform", "PostureTerminal", "PostureTokens", "PostureMQTT", "PostureSQLite", "CMicrohttpd"]),
+      ["Posture", "PosturePlatform", "PostureTerminal", "PostureTokens", "PostureMQTT", "PostureSQLite", "CMicrohttpd"],
+      resources: ["page.html", "page.css", "page.js", "icon.svg"].map { .embedInCode("Page/\($0)") }),
 
     command(
       "posture-agent",

@@ -18,6 +18,12 @@ public enum Clock {
   /// CPU time of this process in nanoseconds.
   public static var processNanoseconds: Int64 { nanoseconds(CLOCK_PROCESS_CPUTIME_ID) }
 
+  /// Does nothing for a while; a signal may end it earlier.
+  public static func sleep(milliseconds: Int64) {
+    var time = timespec(tv_sec: time_t(milliseconds / 1_000), tv_nsec: Int(milliseconds % 1_000) * 1_000_000)
+    nanosleep(&time, nil)
+  }
+
   private static func nanoseconds(_ clock: clockid_t) -> Int64 {
     let now = reading(clock)
     return Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec)

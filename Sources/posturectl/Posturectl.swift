@@ -19,7 +19,7 @@ enum Posturectl {
   static var verbs: [any Verb.Type] {
     [
       InitVerb.self, EnrollVerb.self, TrustVerb.self, RecheckVerb.self, WatchVerb.self, ShowVerb.self, VerifyVerb.self,
-      ExplainVerb.self, SignVerb.self, PolicyVerb.self,
+      ExplainVerb.self, SignVerb.self, PolicyVerb.self, MonitorVerb.self, HistoryVerb.self, ExportVerb.self,
     ]
   }
 

@@ -57,7 +57,10 @@ struct WatchVerb: Verb {
   func run() throws -> Int32 {
     var watch = try FleetWatch(home.open())
     watch.gather()
-    if isOnce { return once(watch) }
+    if isOnce {
+      watch.close()
+      return once(watch)
+    }
     if isatty(1) == 1, !isJSON { return LiveTable(selection).run(&watch) }
     follow(&watch)
     return 0

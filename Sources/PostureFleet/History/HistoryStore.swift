@@ -43,6 +43,42 @@ public enum Insertion: Hashable, Sendable {
   case conflict
 }
 
+/// How many devices stood where at one time.
+public struct TrendSample: Hashable, Sendable {
+  public var at: Int64
+  /// By the text of the standing; those of none are left out.
+  public var counts: [String: Int]
+
+  public init(at: Int64, counts: [String: Int]) {
+    self.at = at
+    self.counts = counts
+  }
+
+  public var json: JSON {
+    [
+      "at": .integer(at),
+      "counts": .object(counts.sorted { $0.key < $1.key }.map { JSON.Member($0.key, .count($0.value)) }),
+    ]
+  }
+}
+
+extension HistoryRecord {
+  /// What `export` writes: the signed original, and what finds it again.
+  public var json: JSON {
+    .build { object in
+      object("device", .string(device.description))
+      object("typ", .string(kind.rawValue))
+      object("kid", .string(kid))
+      object("chain", optional: chain.isEmpty ? nil : chain)
+      object("seq", .integer(seq))
+      object("issued", .integer(issued))
+      object("received", .integer(received))
+      object("verdict", optional: verdict?.rawValue)
+      object("token", .string(token))
+    }
+  }
+}
+
 /// Why the history cannot be written or read.
 public struct HistoryError: Error, Hashable, Sendable, CustomStringConvertible {
   public let description: String
@@ -56,6 +92,10 @@ public protocol HistoryStore: AnyObject {
   func records(of device: Name, limit: Int) throws(HistoryError) -> [HistoryRecord]
   /// Oldest first, from `since` on by the time received, of one device or all; stops where `body` says false.
   func forEach(since: Int64, device: Name?, _ body: (HistoryRecord) -> Bool) throws(HistoryError)
+  /// Keeps how many devices stood where.
+  func add(_ sample: TrendSample) throws(HistoryError)
+  /// Oldest first.
+  func trend(since: Int64) throws(HistoryError) -> [TrendSample]
   /// Forgets what was received before; gives how many.
   func prune(before: Int64) throws(HistoryError) -> Int
 }

@@ -2,7 +2,9 @@ public import Posture
 import PostureSQLite
 
 /// The history in one SQLite file, 0600.
-public final class SQLiteHistory: HistoryStore {
+public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
+  // One connection without a lock of its own: its owner uses it from one thread at a time (``HistoryLedger``).
+
   private static let schema = """
     CREATE TABLE IF NOT EXISTS message (
       kid TEXT NOT NULL, typ TEXT NOT NULL, chain TEXT NOT NULL, seq INTEGER NOT NULL,
@@ -10,6 +12,8 @@ public final class SQLiteHistory: HistoryStore {
       verdict TEXT, token TEXT NOT NULL, UNIQUE (kid, typ, chain, seq));
     CREATE INDEX IF NOT EXISTS message_device ON message (device, received);
     CREATE INDEX IF NOT EXISTS message_received ON message (received);
+    CREATE TABLE IF NOT EXISTS trend (
+      at INTEGER NOT NULL, standing TEXT NOT NULL, count INTEGER NOT NULL, UNIQUE (at, standing));
     """
   private static let columns = "device, kid, typ, chain, seq, digest, issued, received, verdict, token"
 
@@ -27,6 +31,14 @@ public final class SQLiteHistory: HistoryStore {
         "INSERT INTO message (\(Self.columns)) VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING")
       digest = try database.prepare("SELECT digest FROM message WHERE kid = ? AND typ = ? AND chain = ? AND seq = ?")
     } catch { throw HistoryError(error) }
+  }
+
+  /// One that is there already: a wrong path is an error and makes no file.
+  public static func existing(_ path: String) throws(HistoryError) -> SQLiteHistory {
+    guard access(path, R_OK | W_OK) == 0 else {
+      throw HistoryError(description: "\(path): \(SystemError.current("open").reason)")
+    }
+    return try SQLiteHistory(path: path)
   }
 
   public func insert(_ records: [HistoryRecord]) throws(HistoryError) -> [Insertion] {
@@ -64,6 +76,45 @@ public final class SQLiteHistory: HistoryStore {
     return records
   }
 
+  public func since(_ verdict: Verdict, of device: Name) throws(HistoryError) -> Int64? {
+    var since: Int64?
+    do throws(SQLiteError) {
+      try database.prepare(
+        """
+        SELECT MIN(issued), COUNT(*) FROM message WHERE device = ?1 AND typ = ?2 AND verdict = ?3 AND received >
+          COALESCE((SELECT MAX(received) FROM message WHERE device = ?1 AND typ = ?2 AND verdict <> ?3), -1)
+        """
+      ).run([.text(device.description), .text(TokenKind.report.rawValue), .text(verdict.rawValue)]) { row in
+        since = row.integer(1) > 0 ? row.integer(0) : nil
+        return false
+      }
+    } catch { throw HistoryError(error) }
+    return since
+  }
+
+  public func add(_ sample: TrendSample) throws(HistoryError) {
+    do throws(SQLiteError) {
+      try database.transaction { () throws(SQLiteError) in
+        let statement = try database.prepare("INSERT OR REPLACE INTO trend VALUES (?,?,?)")
+        for (standing, count) in sample.counts {
+          try statement.run([.integer(sample.at), .text(standing), .integer(Int64(count))])
+        }
+      }
+    } catch { throw HistoryError(error) }
+  }
+
+  public func trend(since: Int64) throws(HistoryError) -> [TrendSample] {
+    var samples: [TrendSample] = []
+    do throws(SQLiteError) {
+      try database.prepare("SELECT at, standing, count FROM trend WHERE at >= ? ORDER BY at").run([.integer(since)]) {
+        if samples.last?.at != $0.integer(0) { samples.append(TrendSample(at: $0.integer(0), counts: [:])) }
+        samples[samples.count - 1].counts[$0.text(1) ?? ""] = Int($0.integer(2))
+        return true
+      }
+    } catch { throw HistoryError(error) }
+    return samples
+  }
+
   public func forEach(
     since: Int64, device: Name?, _ body: (HistoryRecord) -> Bool
   ) throws(HistoryError) {
@@ -84,6 +135,7 @@ public final class SQLiteHistory: HistoryStore {
 
   public func prune(before: Int64) throws(HistoryError) -> Int {
     do throws(SQLiteError) {
+      try database.prepare("DELETE FROM trend WHERE at < ?").run([.integer(before)])
       try database.prepare("DELETE FROM message WHERE received < ?").run([.integer(before)])
       return database.changes
     } catch { throw HistoryError(error) }

@@ -93,6 +93,13 @@ public struct Home: Sendable {
     }
   }
 
+  /// Where the monitor keeps its history, its folder made.
+  public static func prepareHistory(_ home: Home) throws(HomeError) -> String {
+    let path = home.path(File.history)
+    try makeFolder(Path.folder(of: path))
+    return path
+  }
+
   /// Names in a folder, sorted; none where it is not there.
   public static func names(in folder: String) -> [String] {
     guard let stream = opendir(folder) else { return [] }

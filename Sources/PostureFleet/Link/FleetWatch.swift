@@ -26,8 +26,9 @@ public struct FleetWatch {
 
   /// Takes in what the broker keeps.
   public mutating func gather() {
-    let end = Clock.boottimeMilliseconds + 30_000
-    while Clock.boottimeMilliseconds < end, case .message(let message) = link.next(300) { take(message) }
+    var messages: [Message] = []
+    link.gather { messages.append($0) }
+    messages.forEach { take($0) }
     TrustMemory.save(fleet.verifier, home)
   }
 
@@ -69,6 +70,8 @@ public struct FleetWatch {
       return row
     }
   }
+
+  public func close() { link.close() }
 
   /// `site-a: 3 devices; pass 2, stale 1`.
   public func summary(at now: Int64) -> String {

@@ -14,8 +14,7 @@ public enum Gathering {
     let link = try OperatorLink(
       home, as: role, subscribe: (["trust", "revoked", "revoked/+"] + filters).map { "\(root)/\($0)" })
     try link.waitOnline()
-    let end = Clock.boottimeMilliseconds + 30_000
-    while Clock.boottimeMilliseconds < end, case .message(let message) = link.next(quiet) {
+    link.gather(quiet: quiet) { message in
       _ = fleet.receive(message.payload, on: message.topic, isRetained: message.retained, at: Clock.wall)
     }
     TrustMemory.save(fleet.verifier, home)

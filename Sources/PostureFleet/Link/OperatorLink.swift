@@ -88,6 +88,21 @@ public final class OperatorLink {
     }
   }
 
+  /// Takes what the broker keeps: it sends it right after the subscription, and then there is a silence.
+  public func gather(quiet: Int64 = 300, _ body: (Message) -> Void) {
+    let end = Clock.boottimeMilliseconds + 60_000
+    var patience: Int64 = 1_000
+    while Clock.boottimeMilliseconds < end {
+      switch next(patience) {
+      case .message(let message):
+        body(message)
+        patience = quiet
+      case .online, .offline: continue
+      case .nothing: return
+      }
+    }
+  }
+
   /// Publishes and waits until the broker has taken it. Messages that come meanwhile are kept for ``next(_:)``.
   public func publish(_ publication: Publication, _ milliseconds: Int64 = 15_000) throws(LinkError) {
     let ticket = client.publish(publication)

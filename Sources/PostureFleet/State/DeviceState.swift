@@ -62,6 +62,7 @@ public struct DeviceState: Sendable {
     case .rejected(let code, let onReport):
       rejections += 1
       if onReport { badReport = Rejection(code: code, at: now) }
+    case .contradicted(let kid): withKey(kid) { $0.isEquivocal = true }
     case .acknowledged: acknowledge()
     }
   }

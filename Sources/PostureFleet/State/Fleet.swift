@@ -14,6 +14,8 @@ public struct Fleet: Sendable {
   public private(set) var strangers = 0
   public private(set) var counters = Counters()
   public var limits = Limits()
+  /// Nonces of rechecks that were sent a moment ago: a report that echoes one is new.
+  public var nonces: Set<String> = []
 
   public struct Counters: Hashable, Sendable {
     public var messages = 0
@@ -37,7 +39,17 @@ public struct Fleet: Sendable {
     counters.messages += 1
     // An empty retained message is how a topic is cleared.
     if bytes.isEmpty { return [] }
+    if isKnownReport(bytes, on: topic, isRetained: isRetained, at: now) { return [] }
     return verifier.receive(bytes, on: topic, at: Moment(now)).compactMap { take($0, isRetained: isRetained, at: now) }
+  }
+
+  /// A recheck's report comes twice, on `report` and on `reply`: the same bytes are not verified again.
+  private mutating func isKnownReport(_ bytes: [UInt8], on topic: String, isRetained: Bool, at now: Int64) -> Bool {
+    guard let topic = Topic(topic), topic.site == verifier.site, topic.kinds.contains(.report),
+      let device = topic.device, reports[device] == bytes, let facts = devices[device]?.report
+    else { return false }
+    observe(.report(facts, isRetained: isRetained, isProven: false), of: device, at: now)
+    return true
   }
 
   private mutating func take(
@@ -65,7 +77,8 @@ public struct Fleet: Sendable {
       let facts = ReportFacts(
         claims, kid: message.kid, keyIssued: verifier.credential(message.kid)?.claims.issuedAt ?? 0,
         digest: message.token.digest)
-      observe(.report(facts, isRetained: isRetained, isProven: false), of: message.device, at: now)
+      let isProven = !nonces.isDisjoint(with: facts.nonces)
+      observe(.report(facts, isRetained: isRetained, isProven: isProven), of: message.device, at: now)
       if devices[message.device]?.report == facts { reports[message.device] = message.token.bytes }
     case .event(let claims):
       observe(
@@ -111,6 +124,11 @@ public struct Fleet: Sendable {
       devices[name] = DeviceState(name, at: now)
     }
     devices[name]?.observe(observation, at: now)
+  }
+
+  /// The history holds another message under a number of this key.
+  public mutating func contradict(_ name: Name, kid: String, at now: Int64) {
+    devices[name]?.observe(.contradicted(kid: kid), at: now)
   }
 
   /// An operator has looked into what contradicted itself.

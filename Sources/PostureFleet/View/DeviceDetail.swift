@@ -27,6 +27,9 @@ public struct DeviceDetail {
     return try? ReportClaims(claims: json)
   }
 
+  /// What a command to a device without a clock has to repeat.
+  public var challenge: String? { device.challenge }
+
   public func lines(width: Int) -> [String] {
     var lines = ["state     " + Terminal.paint(row.standing.text, row.standing.colour)]
     lines += row.conditions.map { "          \($0.rawValue): \($0.meaning) \($0.advice)" }

@@ -17,6 +17,8 @@ public struct DeviceRow: Hashable, Sendable {
   /// nil: not known.
   public var isOnline: Bool?
   public var why: String
+  /// Codes of its findings of severity high.
+  public var codes: [String]
   /// The policy that was published for it and that it is not on yet.
   public var duePolicy: String?
 
@@ -32,6 +34,7 @@ public struct DeviceRow: Hashable, Sendable {
     age = status.age
     isOnline = device.isOnline
     why = Self.why(device, status)
+    codes = device.report?.findings.filter { $0.severity == .high }.map(\.code) ?? []
   }
 
   /// What a person has to know first: the conditions in words, then the worst finding, then what was not required.

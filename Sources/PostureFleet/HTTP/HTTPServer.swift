@@ -1,0 +1,145 @@
+import CMicrohttpd
+import Glibc
+public import PosturePlatform
+import Synchronization
+
+/// An HTTP server by libmicrohttpd, one thread a connection: made for a few operators and a scraper, not for the world.
+public final class HTTPServer: @unchecked Sendable {
+  // `daemon` is set once in init and stopped once in `stop`, under the lock; the handler is Sendable and never changed.
+  public typealias Handler = @Sendable (HTTPRequest) -> HTTPResponse
+
+  private let daemon: Mutex<Daemon?>
+  private let handler: Handler
+  private let headers: [(String, String)]
+
+  private struct Daemon: @unchecked Sendable {
+    // Touched under the lock that holds it.
+    let pointer: OpaquePointer
+  }
+
+  /// Connections at once; one more waits in the kernel.
+  private static let connections: Int = 128
+  /// Seconds without traffic after which a connection is closed.
+  private static let timeout: Int = 60
+
+  /// Serves on `socket`, which listens already; `headers` go with every answer.
+  public init(
+    _ socket: consuming Descriptor, headers: [(String, String)], handler: @escaping Handler
+  ) throws(SystemError) {
+    self.handler = handler
+    self.headers = headers
+    daemon = Mutex(nil)
+    let number = socket.release()
+    let flags =
+      MHD_USE_INTERNAL_POLLING_THREAD.rawValue | MHD_USE_THREAD_PER_CONNECTION.rawValue | MHD_USE_POLL.rawValue
+    // Owned by the daemon's callbacks, which end with `stop`.
+    let me = Unmanaged.passUnretained(self).toOpaque()
+    let options: [any CVarArg] = [
+      MHD_OPTION.LISTEN_SOCKET.rawValue, number, MHD_OPTION.CONNECTION_LIMIT.rawValue, UInt32(Self.connections),
+      MHD_OPTION.CONNECTION_TIMEOUT.rawValue, UInt32(Self.timeout), MHD_OPTION.CONNECTION_MEMORY_LIMIT.rawValue, 32_768,
+      MHD_OPTION.END.rawValue,
+    ]
+    let started = withVaList(options) {
+      MHD_start_daemon_va(flags, 0, nil, nil, Self.access, me, $0)
+    }
+    guard let started else {
+      close(number)
+      throw .current("start HTTP server")
+    }
+    daemon.withLock { $0 = Daemon(pointer: started) }
+  }
+
+  deinit { stop() }
+
+  /// Closes every connection and waits for its thread.
+  public func stop() {
+    let pointer = daemon.withLock { $0.take()?.pointer }
+    if let pointer { MHD_stop_daemon(pointer) }
+  }
+
+  private static let access: MHD_AccessHandlerCallback = { me, connection, url, method, _, _, uploaded, context in
+    guard let me, let connection, let url, let method, let uploaded, let context else { return .NO }
+    // The first call brings the headers, later ones a body, the last one wants the answer.
+    if context.pointee == nil {
+      context.pointee = me
+      return .YES
+    }
+    if uploaded.pointee > 0 {
+      uploaded.pointee = 0
+      return .YES
+    }
+    let server = Unmanaged<HTTPServer>.fromOpaque(me).takeUnretainedValue()
+    let request = HTTPRequest(
+      method: String(cString: method), path: String(cString: url), query: values(connection, .GET_ARGUMENT_KIND),
+      headers: values(connection, .HEADER_KIND))
+    return server.answer(connection, server.handler(request))
+  }
+
+  private static func values(_ connection: OpaquePointer, _ kind: MHD_ValueKind) -> [String: String] {
+    final class Collector { var values: [String: String] = [:] }
+    let collector = Collector()
+    let collect: MHD_KeyValueIterator = { collector, kind, key, value in
+      guard let collector, let key else { return .YES }
+      let name = String(cString: key)
+      Unmanaged<Collector>.fromOpaque(collector).takeUnretainedValue()
+        .values[kind == .HEADER_KIND ? name.lowercased() : name] = value.map { String(cString: $0) } ?? ""
+      return .YES
+    }
+    MHD_get_connection_values(connection, kind, collect, Unmanaged.passUnretained(collector).toOpaque())
+    return collector.values
+  }
+
+  private func answer(_ connection: OpaquePointer, _ response: HTTPResponse) -> MHD_Result {
+    let made =
+      switch response.body {
+      case .bytes(let bytes): Self.make(bytes)
+      case .stream(let stream): Self.make(stream)
+      }
+    guard let made else { return .NO }
+    defer { MHD_destroy_response(made) }
+    MHD_add_response_header(made, "Content-Type", response.type)
+    for (name, value) in headers { MHD_add_response_header(made, name, value) }
+    return MHD_queue_response(connection, response.status, made)
+  }
+
+  private static func make(_ bytes: [UInt8]) -> OpaquePointer? {
+    var bytes = bytes
+    return bytes.withUnsafeMutableBytes {
+      MHD_create_response_from_buffer($0.count, $0.baseAddress, .RESPMEM_MUST_COPY)
+    }
+  }
+
+  private static func make(_ stream: any HTTPStream) -> OpaquePointer? {
+    MHD_create_response_from_callback(
+      UInt64.max, 8_192,
+      { reader, _, buffer, room in
+        guard let reader, let buffer else { return -1 }
+        return Unmanaged<Reader>.fromOpaque(reader).takeUnretainedValue().fill(buffer, room)
+      },
+      Unmanaged.passRetained(Reader(stream)).toOpaque(),
+      { reader in
+        guard let reader else { return }
+        Unmanaged<Reader>.fromOpaque(reader).takeRetainedValue().stream.close()
+      })
+  }
+
+  /// Hands a stream's bytes over in the portions that the library asks for. Used by one connection's thread.
+  private final class Reader {
+    let stream: any HTTPStream
+    private var rest: ArraySlice<UInt8> = []
+
+    init(_ stream: any HTTPStream) { self.stream = stream }
+
+    func fill(_ buffer: UnsafeMutablePointer<CChar>, _ room: Int) -> Int {
+      while rest.isEmpty {
+        // -1: the end (MHD_CONTENT_READER_END_OF_STREAM, a cast that is not imported).
+        guard let more = stream.read() else { return -1 }
+        rest = more[...]
+      }
+      let count = min(room, rest.count)
+      rest.withUnsafeBytes { _ = memcpy(buffer, $0.baseAddress!, count) }
+      rest = rest.dropFirst(count)
+      return count
+    }
+  }
+}

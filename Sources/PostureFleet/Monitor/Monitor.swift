@@ -1,0 +1,227 @@
+public import Posture
+import PosturePlatform
+import PostureMQTT
+import PostureTokens
+import Synchronization
+
+/// Takes in everything that a site says, verifies it, and keeps state and history.
+///
+/// Devices are shared out to as many shards as there are cores, by name; each has a thread, a queue and a ``Fleet`` of
+/// its own, and all of them take the trust documents.
+public final class Monitor: Sendable {
+  public struct Settings: Sendable {
+    /// Seconds that history is kept.
+    public var retention: Int64 = 90 * 86_400
+    public var limits = Limits()
+    public var shards = 2
+    /// Seconds between two samples of the trend.
+    public var trendStep: Int64 = 300
+
+    public init() {}
+  }
+
+  public let home: Home
+  public let settings: Settings
+  public let hub: EventHub
+  private let shards: [MonitorShard]
+  private let ledger: HistoryLedger
+  private let board: Mutex<PolicyBoard>
+  private let view = Mutex(FleetSnapshot())
+  private let link = Mutex(LinkState())
+  private let isStopped = Atomic<Bool>(false)
+
+  /// What the connection to the broker is like.
+  public struct LinkState: Sendable {
+    public var isOnline = false
+    public var trouble: String?
+    public var reconnects = 0
+    /// The retained messages have been taken in.
+    public var isGathered = false
+  }
+
+  public init(_ home: Home, history: any HistoryStore & Sendable, _ settings: Settings = Settings()) throws {
+    self.home = home
+    self.settings = settings
+    hub = EventHub()
+    let trust = try TrustMemory.load(home)
+    let ledger = try HistoryLedger(history)
+    self.ledger = ledger
+    board = Mutex(PolicyBoard(root: try home.root()))
+    var fleet = Fleet(trust: trust)
+    fleet.limits = settings.limits
+    let hub = hub
+    let shards = try (0..<max(1, settings.shards)).map { _ in try MonitorShard(fleet, ledger, hub) }
+    self.shards = shards
+    ledger.onConflict = { record in shards.contradict(record) }
+  }
+
+  // MARK: Running
+
+  /// Connects and works until ``stop()``; every thread that it starts ends with it.
+  public func run() throws {
+    let link = try OperatorLink(home, as: .monitor, subscribe: Self.filters(home.site), keepalive: 30)
+    var threads: [MonitorThread] = []
+    for shard in shards { threads.append(MonitorThread(try Thread.start("shard") { shard.run() })) }
+    threads.append(MonitorThread(try Thread.start("history") { [ledger] in ledger.run() }))
+    threads.append(MonitorThread(try Thread.start("view") { [self] in keepView() }))
+    receive(from: link)
+    link.close()
+    shards.forEach { $0.stop() }
+    ledger.stop()
+    threads.forEach { $0.join() }
+    hub.close()
+  }
+
+  public func stop() { isStopped.store(true, ordering: .releasing) }
+
+  private static func filters(_ site: Name) -> [String] {
+    (["trust", "revoked", "revoked/+", "policy", "g/+/policy", "d/+/reply"] + Gathering.allDevices)
+      .map { "\(Topic.prefix)/\(site)/\($0)" }
+  }
+
+  private func receive(from link: OperatorLink) {
+    var quietSince = Clock.boottimeMilliseconds
+    while !isStopped.load(ordering: .acquiring) {
+      switch link.next(250) {
+      case .message(let message):
+        dispatch(message)
+        quietSince = Clock.boottimeMilliseconds
+      case .online: noteOnline()
+      case .offline(let why): self.link.withLock { ($0.isOnline, $0.trouble) = (false, why) }
+      case .nothing:
+        if Clock.boottimeMilliseconds - quietSince >= 500 { noteGathered() }
+      }
+    }
+  }
+
+  private func noteOnline() {
+    link.withLock { state in
+      if state.trouble != nil { state.reconnects += 1 }
+      (state.isOnline, state.trouble) = (true, nil)
+    }
+  }
+
+  private func noteGathered() {
+    let isFirst = link.withLock { state in
+      defer { if state.isOnline { state.isGathered = true } }
+      return state.isOnline && !state.isGathered
+    }
+    if isFirst { TrustMemory.save(shards[0].read { $0.verifier }, home) }
+  }
+
+  private func dispatch(_ message: Message) {
+    guard let topic = Topic(message.topic) else { return shards[0].put(message) }
+    if topic.kinds == [.policy] {
+      let trust = shards[0].read { $0.verifier.trust }
+      _ = board.withLock { $0.receive(message.payload, on: topic, trust: trust, at: Clock.wall) }
+    } else if let device = topic.device {
+      shards[shards.index(of: device)].put(message)
+    } else {
+      shards.forEach { $0.put(message) }
+    }
+  }
+
+  // MARK: The view
+
+  /// Twice a second what has changed; every ten seconds everything, for time alone changes states.
+  private func keepView() {
+    var changes = RowChanges()
+    var nextFull: Int64 = 0
+    var nextTrend = Clock.wall + 10
+    var nextPrune = Clock.wall + 60
+    while !isStopped.load(ordering: .acquiring) {
+      Clock.sleep(milliseconds: 500)
+      let now = Clock.wall
+      let isFull = Clock.boottimeMilliseconds >= nextFull
+      if isFull { nextFull = Clock.boottimeMilliseconds + 10_000 }
+      let rows = shards.flatMap { $0.takeRows(all: isFull, at: now) }.map(withPolicy)
+      let changed = changes.take(rows)
+      view.withLock { $0.merge(rows, isFull: isFull, at: now) }
+      tell(changed)
+      if now >= nextTrend {
+        nextTrend = now + settings.trendStep
+        ledger.put(TrendSample(at: now, counts: counts))
+      }
+      if now >= nextPrune {
+        nextPrune = now + 3_600
+        ledger.prune(before: now - settings.retention)
+      }
+    }
+  }
+
+  private func withPolicy(_ row: DeviceRow) -> DeviceRow {
+    var row = row
+    row.duePolicy = board.withLock { $0.due(row) }
+    return row
+  }
+
+  private func tell(_ changed: [DeviceRow]) {
+    guard !changed.isEmpty, hub.count > 0 else { return }
+    // Beyond some hundred a reader is quicker with a fresh page of the table.
+    guard changed.count <= 200 else { return hub.send("reset", "{}") }
+    hub.send("rows", JSON.array(changed.map(\.json)).text)
+  }
+
+  // MARK: What is asked
+
+  public var snapshot: FleetSnapshot { view.withLock { $0 } }
+  public var linkState: LinkState { link.withLock { $0 } }
+  public var counts: [String: Int] { snapshot.counts }
+
+  public func detail(_ name: Name, at now: Int64) -> DeviceDetail? {
+    shards[shards.index(of: name)].read { DeviceDetail(name, in: $0, at: now) }
+  }
+
+  public func report(_ name: Name) -> [UInt8]? { shards[shards.index(of: name)].read { $0.report(of: name) } }
+
+  public func history(_ name: Name, limit: Int) throws(HistoryError) -> [HistoryRecord] {
+    try ledger.records(of: name, limit: limit)
+  }
+
+  public func trend(since: Int64) throws(HistoryError) -> [TrendSample] { try ledger.trend(since: since) }
+
+  public func acknowledge(_ name: Name, at now: Int64) { shards[shards.index(of: name)].acknowledge(name, at: now) }
+
+  /// A report that echoes this nonce is new.
+  public func expect(_ nonce: String) { shards.forEach { $0.expect(nonce) } }
+
+  public var counters: Fleet.Counters {
+    shards.reduce(into: Fleet.Counters()) { $0.add($1.read { $0.counters }) }
+  }
+
+  /// What the history refused, if anything.
+  public var historyTrouble: String? { ledger.trouble }
+  public var stored: Int { ledger.stored }
+  public var trust: TrustClaims? { shards[0].read { $0.verifier.trust.current } }
+}
+
+/// A thread in an array: joined once.
+final class MonitorThread {
+  private var thread: Thread?
+
+  init(_ thread: consuming Thread) { self.thread = consume thread }
+
+  func join() {
+    if let thread = thread.take() { thread.join() }
+  }
+}
+
+extension [MonitorShard] {
+  /// FNV-1a of the name: the same device is always in the same hands.
+  func index(of device: Name) -> Int {
+    let hash = device.description.utf8.reduce(UInt64(0xCBF2_9CE4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+    return Int(hash % UInt64(count))
+  }
+
+  func contradict(_ record: HistoryRecord) { self[index(of: record.device)].contradict(record) }
+}
+
+extension Fleet.Counters {
+  mutating func add(_ other: Self) {
+    messages += other.messages
+    verified += other.verified
+    unkept += other.unkept
+    rejected.merge(other.rejected) { $0 + $1 }
+    trustRefused = trustRefused ?? other.trustRefused
+  }
+}

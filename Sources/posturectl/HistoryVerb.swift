@@ -1,0 +1,63 @@
+import Posture
+import PostureFleet
+import PosturePlatform
+import PostureTerminal
+
+/// `posturectl history`: what a device said, and when.
+struct HistoryVerb: Verb {
+  static let name = "history"
+  static let summary = "what a device said and when, from the monitor's history"
+  static let help = """
+    usage: posturectl history DEVICE [--limit N] [--changes] [--json] [--history FILE] [--home DIR]
+
+      --limit N     the newest N (default: 50)
+      --changes     only where the verdict differs from the one before
+      --json        one object a line, with the signed original
+    """
+
+  private let home: HomeOption
+  private let history: String?
+  private let device: Name
+  private let limit: Int
+  private let onlyChanges: Bool
+  private let isJSON: Bool
+
+  init(_ arguments: inout Arguments) throws(UsageError) {
+    home = try HomeOption(&arguments)
+    history = try arguments.option("--history")
+    limit = try arguments.number("--limit", in: 1...1_000_000) ?? 50
+    onlyChanges = arguments.flag("--changes")
+    isJSON = arguments.flag("--json")
+    let text = try arguments.rest(1...1, "the device's name")[0]
+    guard let device = Name(text) else { throw UsageError("\(text): not a name") }
+    self.device = device
+  }
+
+  func run() throws -> Int32 {
+    let store = try SQLiteHistory.existing(history ?? home.open().path(Home.File.history))
+    let all = try store.records(of: device, limit: onlyChanges ? 1_000_000 : limit)
+    let records = onlyChanges ? Array(changes(all).prefix(limit)) : all
+    if isJSON {
+      records.forEach { Terminal.out($0.json.text) }
+      return 0
+    }
+    var table = Table("RECEIVED", "WHAT", "NUMBER", "VERDICT", "MADE")
+    for record in records {
+      table.add(
+        Table.Cell(Timestamp.text(record.received)), Table.Cell(record.kind == .report ? "report" : "event"),
+        Table.Cell("\(record.seq)"), verdict(record), Table.Cell(Timestamp.text(record.issued)))
+    }
+    table.lines(width: Terminal.width).forEach(Terminal.out)
+    return 0
+  }
+
+  private func verdict(_ record: HistoryRecord) -> Table.Cell {
+    Table.Cell(record.verdict?.rawValue ?? "-", record.verdict.map { DeviceStatus.Standing.verdict($0).colour })
+  }
+
+  /// Newest first, as they are.
+  private func changes(_ records: [HistoryRecord]) -> [HistoryRecord] {
+    let reports = records.filter { $0.kind == .report }
+    return zip(reports, reports.dropFirst().map { Optional($0) } + [nil]).filter { $0.verdict != $1?.verdict }.map(\.0)
+  }
+}
