@@ -96,13 +96,16 @@ final class SimulatedDevice: Sendable {
   func refuse(_ code: RefusalCode?) { state.withLock { $0.refuses = code } }
 
   /// Serves in a thread of its own until the connection ends.
-  func start() throws {
+  func start(withKeys: Bool = true) throws {
     while true {
       if case .online = inbox.next(10_000) { break }
     }
-    publishState()
+    if withKeys { publishState() } else { publish(.report(party.name), .report, report(nonces: [])) }
     _ = try Thread.start("device") { [self] in serve() }
   }
+
+  /// Uses its numbers again, as a device does whose state was put back.
+  func rewind() { state.withLock { $0.seq = 0 } }
 
   func stop() { client.stop(last: presence(.offline)) }
 

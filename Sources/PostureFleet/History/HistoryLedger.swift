@@ -111,6 +111,10 @@ final class HistoryLedger: Sendable {
     try result { store throws(HistoryError) in try store.records(of: name, limit: limit) }
   }
 
+  func since(_ verdict: Verdict, of name: Name) throws(HistoryError) -> Int64? {
+    try result { store throws(HistoryError) in try store.since(verdict, of: name) }
+  }
+
   func trend(since: Int64) throws(HistoryError) -> [TrendSample] {
     try result { store throws(HistoryError) in try store.trend(since: since) }
   }

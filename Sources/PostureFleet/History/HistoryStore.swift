@@ -90,6 +90,8 @@ public protocol HistoryStore: AnyObject {
   func insert(_ records: [HistoryRecord]) throws(HistoryError) -> [Insertion]
   /// Newest first.
   func records(of device: Name, limit: Int) throws(HistoryError) -> [HistoryRecord]
+  /// When the latest run of reports with this verdict began, by the device's clock; nil where there is none.
+  func since(_ verdict: Verdict, of device: Name) throws(HistoryError) -> Int64?
   /// Oldest first, from `since` on by the time received, of one device or all; stops where `body` says false.
   func forEach(since: Int64, device: Name?, _ body: (HistoryRecord) -> Bool) throws(HistoryError)
   /// Keeps how many devices stood where.

@@ -106,7 +106,9 @@ public final class Monitor: Sendable {
       defer { if state.isOnline { state.isGathered = true } }
       return state.isOnline && !state.isGathered
     }
-    if isFirst { TrustMemory.save(shards[0].read { $0.verifier }, home) }
+    guard isFirst else { return }
+    TrustMemory.save(shards[0].read { $0.verifier }, home)
+    shards.forEach { $0.remember(at: Clock.wall) }
   }
 
   private func dispatch(_ message: Message) {

@@ -110,6 +110,18 @@ final class MonitorShard: Sendable {
     }
   }
 
+  /// What the history knows of times before this start.
+  func remember(at now: Int64) {
+    let verdicts = state.withLock { $0.fleet.devices.compactMapValues { $0.report?.verdict } }
+    for (name, verdict) in verdicts {
+      guard let since = try? ledger.since(verdict, of: name) else { continue }
+      state.withLock { state in
+        state.fleet.remember(verdict, of: name, since: since, at: now)
+        state.changed.insert(name)
+      }
+    }
+  }
+
   func acknowledge(_ name: Name, at now: Int64) {
     state.withLock { state in
       state.fleet.acknowledge(name, at: now)

@@ -371,7 +371,10 @@ function take(event, data) {
     table.patch(message);
     if (message.some((row) => row.device === shown)) refreshDevice();
   }
-  if (event === "reply" && message.device === shown) $("said").textContent = message.said;
+  if (event === "reply" && message.device === shown) {
+    $("said").textContent = message.said;
+    setTimeout(refreshDevice, 500);
+  }
 }
 
 async function follow() {
@@ -414,7 +417,11 @@ $("scroll").addEventListener("keydown", (event) => {
   const far = Math.floor($("scroll").clientHeight / table.height);
   const moves = { ArrowDown: table.at + 1, ArrowUp: table.at - 1, PageDown: table.at + far, PageUp: table.at - far, Home: 0, End: table.total - 1 };
   if (event.key in moves) { event.preventDefault(); table.move(moves[event.key]); }
-  if (event.key === "Enter" && table.row(table.at)) open(table.row(table.at).device);
+  if (event.key === "Enter" && table.row(table.at)) {
+    // Else the key would press the first button of the dialog, too.
+    event.preventDefault();
+    open(table.row(table.at).device);
+  }
 });
 document.addEventListener("keydown", (event) => {
   if (event.key === "/" && !["INPUT", "SELECT"].includes(document.activeElement.tagName) && !shown) {

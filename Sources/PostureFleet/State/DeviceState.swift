@@ -62,6 +62,8 @@ public struct DeviceState: Sendable {
     case .rejected(let code, let onReport):
       rejections += 1
       if onReport { badReport = Rejection(code: code, at: now) }
+    case .verdict(let verdict, let since):
+      if report?.verdict == verdict { verdictSince = min(verdictSince ?? since, since) }
     case .contradicted(let kid): withKey(kid) { $0.isEquivocal = true }
     case .acknowledged: acknowledge()
     }
@@ -105,7 +107,9 @@ public struct DeviceState: Sendable {
       return
     }
     badReport = nil
-    if report?.verdict != facts.verdict { verdictSince = report == nil ? oldestCause(of: facts) : facts.issued }
+    if report?.verdict != facts.verdict {
+      verdictSince = report == nil ? oldestCause(of: facts) ?? facts.issued : facts.issued
+    }
     report = facts
     received = now
     isAged = !isRetained || isProven

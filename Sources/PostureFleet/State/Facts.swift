@@ -124,6 +124,8 @@ public enum Observation: Hashable, Sendable {
   case waiting(Bool)
   /// A message on the report topic (`onReport`) or another was refused.
   case rejected(code: String, onReport: Bool)
+  /// The history tells since when the verdict is what it is.
+  case verdict(Verdict, since: Int64)
   /// The history holds another message under a number of this key.
   case contradicted(kid: String)
   /// An operator has looked into the broken chain or the contradiction.

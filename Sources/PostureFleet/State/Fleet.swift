@@ -126,6 +126,11 @@ public struct Fleet: Sendable {
     devices[name]?.observe(observation, at: now)
   }
 
+  /// The history tells since when the verdict is what it is.
+  public mutating func remember(_ verdict: Verdict, of name: Name, since: Int64, at now: Int64) {
+    devices[name]?.observe(.verdict(verdict, since: since), at: now)
+  }
+
   /// The history holds another message under a number of this key.
   public mutating func contradict(_ name: Name, kid: String, at now: Int64) {
     devices[name]?.observe(.contradicted(kid: kid), at: now)
