@@ -15,11 +15,17 @@ struct RandomStacks {
 
   /// Text by name; `svc` is the service. Includes name files of `folder` by their whole path.
   mutating func files(in folder: String) -> [String: String] {
+    var files = files(prefix: "\(folder)/")
+    if !chance(15) { files["other"] = file(-1, "\(folder)/", lines: 1...3) }
+    return files
+  }
+
+  /// The same without `other`; every name that an include names begins with `prefix`.
+  mutating func files(prefix: String) -> [String: String] {
     var files: [String: String] = [:]
-    if !chance(3) { files["svc"] = file(-1, folder, lines: 1...7) }
-    if !chance(15) { files["other"] = file(-1, folder, lines: 1...3) }
+    if !chance(3) { files["svc"] = file(-1, prefix, lines: 1...7) }
     for (index, name) in Self.fragments.enumerated() where !chance(8) {
-      files[name] = file(index, folder, lines: 0...5)
+      files[name] = file(index, prefix, lines: 0...5)
     }
     return files
   }
@@ -32,23 +38,23 @@ struct RandomStacks {
 
   // MARK: Files
 
-  private mutating func file(_ index: Int, _ folder: String, lines: ClosedRange<Int>) -> String {
+  private mutating func file(_ index: Int, _ prefix: String, lines: ClosedRange<Int>) -> String {
     var text = ""
-    for _ in 0..<Int.random(in: lines, using: &random) { text += line(index, folder) + "\n" }
+    for _ in 0..<Int.random(in: lines, using: &random) { text += line(index, prefix) + "\n" }
     if chance(8), !text.isEmpty { text.removeLast() }
     if rare(12) { text += one(["\\", "auth \\", "auth required \\\n", "  \\  \n", "\\\n"]) }
     return text
   }
 
-  private mutating func line(_ index: Int, _ folder: String) -> String {
+  private mutating func line(_ index: Int, _ prefix: String) -> String {
     if chance(5) { return one(["# comment", "  # comment \\", "#", "#auth required pam_deny.so", "\t"]) }
     if chance(4) { return one(["", "   ", "\t \t", " \\"]) }
-    if chance(14) { return join(include(index, folder)) }
+    if chance(14) { return join(include(index, prefix)) }
     return join(module(index))
   }
 
-  private mutating func include(_ index: Int, _ folder: String) -> [String] {
-    let target = "\(folder)/\(target(index))"
+  private mutating func include(_ index: Int, _ prefix: String) -> [String] {
+    let target = "\(prefix)\(target(index))"
     if chance(20) { return [one(["@include", "@include", "@INCLUDE"]), target] }
     var words = [type(), one(["include", "substack", "substack", "Include", "SUBSTACK"]), target]
     if chance(5) { words.append("ignored") }

@@ -10,6 +10,8 @@ struct PasswordField: Hashable, Sendable {
   init(_ field: String) {
     if field.isEmpty {
       self.init(.empty)
+    } else if field == "*NP*" {
+      self.init(.unmatchable)
     } else if field.hasPrefix("!") || field.hasPrefix("*") {
       self.init(.locked)
     } else {
@@ -76,36 +78,42 @@ enum HashScheme {
   private static func isSameShape(_ made: String, _ hash: String) -> Bool {
     let made = Array(made.utf8)
     let hash = Array(hash.utf8)
-    guard made.count == hash.count,
-      PasswordField.isHashText(hash.filter { $0 != 36 && $0 != 61 && $0 != 44 && $0 != 95 })
-    else { return false }
-    guard let end = made.lastIndex(of: UInt8(ascii: "$")) else { return made.prefix(2) == hash.prefix(2) }
-    // bcrypt has no separator between salt and hash.
-    return made[...end] == hash[...end]
+    guard made.count == hash.count else { return false }
+    // Without a separator the setting is the first two characters.
+    let setting = made.lastIndex(of: UInt8(ascii: "$")).map { $0 + 1 } ?? 2
+    return made[..<setting] == hash[..<setting] && PasswordField.isHashText(hash[setting...].filter { $0 != 95 })
   }
 }
 
-/// How long a hash may take: fields are under the control of whoever writes shadow(5).
+/// How long a hash may take: fields are under the control of whoever writes shadow(5). A malformed setting costs
+/// nothing, for the library refuses it.
 enum HashCost {
   static func isBearable(_ hash: String, _ scheme: String) -> Bool {
-    let parts = hash.split(separator: "$", omittingEmptySubsequences: false).map(String.init)
     guard hash.utf8.count <= 512 else { return false }
+    let parts = hash.split(separator: "$", omittingEmptySubsequences: false).map(String.init)
+    let setting = parts.count > 2 ? parts[2] : ""
     switch scheme {
-    case "sha512crypt", "sha256crypt": return rounds(parts, "rounds=", default: 5000) <= 50_000
-    case "sunmd5":
-      return rounds(parts.flatMap { $0.split(separator: ",").map(String.init) }, "rounds=", default: 0) <= 50_000
-    case "sha1crypt": return parts.count > 2 && (Int(parts[2]) ?? .max) <= 600_000
-    case "bcrypt": return parts.count > 2 && (Int(parts[2]) ?? .max) <= 12
-    case "yescrypt", "gostYescrypt": return parts.count > 2 && isBearableYescrypt(Array(parts[2].utf8))
-    case "scrypt": return parts.count > 2 && isBearableScrypt(Array(parts[2].utf8))
+    case "sha512crypt", "sha256crypt": return rounds(parts, default: 5000) <= 50_000
+    case "sunmd5": return rounds(hash.split { $0 == "$" || $0 == "," }.map(String.init), default: 0) <= 50_000
+    case "sha1crypt": return number(setting) <= 600_000
+    case "bcrypt": return number(setting) <= 12
+    case "yescrypt", "gostYescrypt": return isBearableYescrypt(Array(setting.utf8))
+    case "scrypt": return isBearableScrypt(Array(setting.utf8))
     case "bsdicrypt": return count(Array(hash.utf8)[1..<5]) <= 100_000
     default: return true
     }
   }
 
-  private static func rounds(_ parts: [String], _ label: String, default standard: Int) -> Int {
+  /// Digits too many for an integer are too many.
+  private static func number(_ text: some StringProtocol) -> Int {
+    let digits = text.prefix { $0.isNumber }
+    return digits.isEmpty ? 0 : Int(digits) ?? .max
+  }
+
+  private static func rounds(_ parts: [String], default standard: Int) -> Int {
+    let label = "rounds="
     guard let part = parts.first(where: { $0.hasPrefix(label) }) else { return standard }
-    return Int(part.dropFirst(label.utf8.count)) ?? .max
+    return number(part.dropFirst(label.utf8.count))
   }
 
   /// Value of one character of crypt's alphabet.
@@ -124,13 +132,13 @@ enum HashCost {
 
   /// `j9T`: flavour, log2 of the cost less one, block size less one; anything longer sets further parameters.
   private static func isBearableYescrypt(_ setting: [UInt8]) -> Bool {
-    guard setting.count == 3, let cost = value(setting[1]), let block = value(setting[2]) else { return false }
-    return cost <= 13 && block <= 31
+    guard setting.count >= 3, let cost = value(setting[1]), let block = value(setting[2]) else { return true }
+    return setting.count == 3 && cost <= 13 && block <= 31
   }
 
   /// One character of log2 of the cost, then five each of block size and parallelism.
   private static func isBearableScrypt(_ setting: [UInt8]) -> Bool {
-    guard setting.count >= 11, let cost = value(setting[0]) else { return false }
+    guard setting.count >= 11, let cost = value(setting[0]) else { return true }
     return cost <= 14 && count(setting[1..<6]) <= 32 && count(setting[6..<11]) <= 2
   }
 }

@@ -31,7 +31,7 @@ struct PasswordPolicyCheck {
   }
 
   private func reason(_ line: PAM.Line) -> Reason {
-    Reason("pam.\(PAM.ModuleModels.name(of: line.module))", line.place)
+    Reason("pam.\(PAM.ModuleModels.code(of: line.module))", line.place)
   }
 
   /// Why a rule is not enforced: a line that does nothing, or the stack that lacks one.

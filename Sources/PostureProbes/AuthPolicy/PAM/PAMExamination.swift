@@ -169,7 +169,7 @@ extension PAM {
     }
 
     private func evidence(_ entry: Entry, _ answer: ModuleAnswer) -> [Reason] {
-      let code = entry.kind == .mustFail ? "syntaxError" : answer.name ?? ModuleModels.name(of: entry.module)
+      let code = entry.kind == .mustFail ? "syntaxError" : answer.name ?? ModuleModels.code(of: entry.module)
       return [Reason("pam.\(code)", entry.place)] + answer.because
     }
 

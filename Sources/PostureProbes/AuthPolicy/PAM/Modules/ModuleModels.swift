@@ -13,6 +13,14 @@ extension PAM {
       return name.hasPrefix("pam_") ? String(name.dropFirst(4)) : name
     }
 
+    /// The name as a part of a reason's code: `googleAuthenticator`.
+    static func code(of module: String) -> String {
+      let parts = name(of: module).utf8.split { !ASCII.isAlphanumeric($0) }
+      let words = parts.map { String(decoding: $0, as: UTF8.self) }
+      return words.isEmpty
+        ? "module" : words.dropFirst().reduce(words[0]) { $0 + $1.prefix(1).uppercased() + $1.dropFirst() }
+    }
+
     static func answer(_ question: ModuleQuestion) -> ModuleAnswer {
       let name = name(of: question.entry.module)
       guard question.pam.modules.has(question.entry.module), !isRemoved(name, question.pam.version) else {

@@ -1,0 +1,198 @@
+import Posture
+@testable import PostureProbes
+import TestKit
+import Testing
+
+/// What whole stacks ask of whom: the modules of SEMANTICS, one situation each.
+struct PAMOutcomeTests {
+  private static let hash = "$5$rounds=1000$saltsalt$8nWLvZp1nzQbNeZNdCNEVAd5yEdYCdN2E0rCyrnmj3."
+
+  private static let passwd = """
+    root:x:0:0:root:/root:/bin/bash
+    alice:x:1000:1000::/home/alice:/bin/bash
+    guest:x:1001:1001::/home/guest:/bin/bash
+
+    """
+  private static let files = [
+    "/etc/passwd": passwd,
+    "/etc/shadow": "root:*:19700:0:99999:7:::\nalice:\(hash):19700:0:99999:7:::\nguest::19700:0:99999:7:::\n",
+    "/etc/group": "wheel:x:10:alice\nnopasswdlogin:x:11:guest\nalice:x:1000:\nguest:x:1001:\n",
+    "/etc/os-release": "ID=arch\n", "/var/lib/pacman/local/pam-1.7.1-1/desc": "",
+    "/var/lib/fprint/alice/driver/device/7": "", "/home/alice/.google_authenticator": "SECRET\n",
+    "/etc/u2f": "alice:handle,key\n",
+  ]
+
+  private func outcome(
+    _ auth: String, of name: String = "alice", account: String = "account required pam_permit.so",
+    _ more: [String: String] = [:], _ change: (inout PAM.Call) -> Void = { _ in }
+  ) throws -> PAM.Outcome {
+    let service = ["/etc/pam.d/svc": "\(auth)\n\(account)\n"]
+    let tree = try FixtureTree(Self.files.merging(service) { $1 }.merging(more) { $1 })
+    for owned in ["/home/alice/.google_authenticator"] { try tree.write(owned, "SECRET\n") }
+    let system = try System(root: tree.root, now: 1_767_225_600)
+    let pam = PAM(system, Distribution(system), Accounts(system))
+    var call = PAM.Call("svc")
+    change(&call)
+    return pam.outcome(of: call, for: pam.accounts[name])
+  }
+
+  static let situations: [(auth: String, alice: Opening?, guest: Opening?)] = [
+    ("auth required pam_unix.so", .passcode, .never),
+    ("auth required pam_unix.so nullok", .passcode, .always),
+    ("auth required pam_unix.so nullokabc", .passcode, .always),
+    ("auth required pam_unix.so # nullok", .passcode, .never),
+    ("auth sufficient pam_permit.so\nauth required pam_unix.so", .always, .always),
+    ("auth required pam_deny.so", .never, .never),
+    ("auth optional pam_permit.so", .always, .always),
+    ("auth required pam_env.so", .never, .never),
+    ("auth required pam_gone.so\nauth required pam_unix.so", .passcode, .never),
+    ("auth sufficient pam_succeed_if.so user ingroup nopasswdlogin\nauth required pam_unix.so", .passcode, .always),
+    ("auth requisite pam_succeed_if.so uid >= 1001 quiet\nauth required pam_unix.so nullok", .never, .always),
+    (
+      "auth [success=1 default=ignore] pam_succeed_if.so uid < 1001\nauth required pam_deny.so\n"
+        + "auth required pam_unix.so", .passcode, .never
+    ),
+    ("auth sufficient pam_localuser.so", .always, .always),
+    ("auth sufficient pam_wheel.so trust use_uid\nauth required pam_unix.so", .always, .never),
+    (
+      "auth required pam_faillock.so preauth\nauth sufficient pam_unix.so\nauth [default=die] pam_faillock.so authfail\n"
+        + "auth required pam_deny.so", .passcode, .never
+    ),
+    ("auth sufficient pam_faillock.so authsucc", .always, .always),
+    ("auth sufficient pam_fprintd.so\nauth required pam_unix.so", Opening([.biometric], [.passcode]), .never),
+    ("auth required pam_fprintd.so\nauth required pam_unix.so", Opening([.biometric, .passcode]), .never),
+    (
+      "auth required pam_u2f.so authfile=/etc/u2f\nauth required pam_unix.so nullok", Opening([.passcode, .token]),
+      .never
+    ),
+    (
+      "auth sufficient pam_u2f.so authfile=/etc/u2f nouserok\nauth required pam_unix.so",
+      Opening([.token], [.passcode]),
+      .always
+    ),
+    (
+      "auth required pam_u2f.so authfile=/etc/u2f nouserok\nauth required pam_unix.so", Opening([.passcode, .token]),
+      .never
+    ),
+    ("auth required pam_google_authenticator.so nullok\nauth required pam_permit.so", Opening([.code]), .always),
+    ("auth required pam_google_authenticator.so\nauth required pam_unix.so", Opening([.code, .passcode]), .never),
+    ("auth required pam_unix.so\nauth optional pam_exec.so /x", .passcode, .never),
+    ("auth required pam_unix.so\nauth required pam_exec.so /x", nil, .never),
+    ("auth sufficient pam_exec.so /x\nauth required pam_unix.so", nil, nil),
+    ("auth requisite pam_deny.so\nauth sufficient pam_exec.so /x", .never, .never),
+    ("auth required pam_unix.so\nauth optional pam_gnome_keyring.so", .passcode, .never),
+    ("auth sufficient pam_unix.so\nauth sufficient pam_sss.so\nauth required pam_deny.so", .passcode, .never),
+    (
+      "auth required pam_listfile.so item=user sense=deny file=/etc/none onerr=succeed\nauth required pam_unix.so",
+      .passcode, .never
+    ),
+    ("auth include svc", nil, nil),
+    ("auth sufficient pam_rootok.so\nauth required pam_unix.so", .passcode, .never),
+    ("auth required pam_access.so\nauth required pam_unix.so", .passcode, .never),
+  ]
+
+  @Test(arguments: situations)
+  func `a stack asks for these factors`(auth: String, alice: Opening?, guest: Opening?) throws {
+    // Here the modules of a distribution are there, and pam_gone is not.
+    for (name, expected) in [("alice", alice), ("guest", guest)] {
+      let outcome = try outcome(auth, of: name) { $0.callerUID = 1000 }
+      guard !auth.contains("pam_gone") else { continue }
+      #expect(outcome.opening == expected, "\(name): \(outcome)")
+      if expected == nil { #expect(outcome.cause != nil) }
+      if expected == .always { #expect(outcome.cause != nil) }
+      if outcome.opening?.answer == .required { #expect(!outcome.because.isEmpty) }
+    }
+  }
+
+  @Test func `a module that is not installed fails its line`() throws {
+    let modules = ["/usr/lib/security/pam_unix.so": "", "/usr/lib/security/pam_permit.so": ""]
+    for line in ["auth required pam_gone.so", "-auth required pam_gone.so", "auth required pam_unix"] {
+      #expect(try outcome("\(line)\nauth required pam_unix.so", modules).opening == .never)
+    }
+    #expect(try outcome("-auth optional pam_gone.so\nauth required pam_unix.so", modules).opening == .passcode)
+  }
+
+  @Test func `the version decides about the hash of nothing`() throws {
+    let hash = "$6$Q2mZr8tLw1Xe$D7IZprw4z6gZ5VOdWQGQgsmsvGp2zXbR/bwuf2m1t0CEgA7xpyiHTV63njneh.XXnqGBgok/JZhuhfoUVSRti1"
+    func opening(_ version: String, _ options: String) throws -> Opening? {
+      let files = [
+        "/etc/shadow": "alice:\(hash):19700:0:99999:7:::\n",
+        "/var/lib/dpkg/status": "Package: libpam0g\nVersion: \(version)-1\n",
+      ]
+      return try outcome("auth required pam_unix.so \(options)", files).opening
+    }
+    #expect(try opening("1.5.2", "") == .always)
+    #expect(try opening("1.6.1", "") == .never)
+    #expect(try opening("1.6.1", "nullok") == .always)
+    #expect(try opening("1.6.0", "nullok") == .never)
+    #expect(try opening("1.6.0", "") == nil)
+  }
+
+  @Test func `flags, distance and a skipped authentication`() throws {
+    let unix = "auth required pam_unix.so nullok"
+    #expect(try outcome(unix, of: "guest") { $0.disallowsEmpty = true }.opening == .never)
+    #expect(try outcome("auth sufficient pam_fprintd.so\n\(unix)") { $0.isRemote = true }.opening == .passcode)
+    #expect(try outcome("auth required pam_deny.so") { $0.skipsAuthentication = true }.opening == .always)
+    let expired = ["/etc/shadow": "alice:\(Self.hash):0:0:99999:7:::\nguest:*:19700:0:99999:7::1:\n"]
+    let account = "account required pam_unix.so"
+    #expect(try outcome(unix, account: account, expired) { $0.skipsAuthentication = true }.opening == .passcode)
+    #expect(
+      try outcome(unix, of: "guest", account: account, expired) { $0.skipsAuthentication = true }.opening == .never)
+    #expect(try outcome("auth required pam_permit.so", account: account, expired).opening == .passcode)
+    #expect(try outcome(unix, account: "") { $0.withAccountPhase = false }.opening == .passcode)
+  }
+
+  @Test func `somebody of a directory`() throws {
+    let stack = "auth sufficient pam_unix.so\nauth sufficient pam_sss.so use_first_pass\nauth required pam_deny.so"
+    #expect(try outcome(stack, of: "nobody here").opening == .passcode)
+    let asked = "account [default=bad success=ok user_unknown=ignore] pam_sss.so"
+    #expect(try outcome(stack, of: "nobody here", account: asked).opening == nil)
+  }
+
+  @Test func `pam conf and other stand in`() throws {
+    let conf = "svc auth required pam_deny.so\nSVC2 auth required pam_unix.so\nother auth required pam_permit.so\n"
+    func opening(_ service: String) throws -> Opening? {
+      let tree = try FixtureTree(
+        Self.files.merging(["/etc/pam.conf": conf + "other account required pam_permit.so\n"]) { $1 })
+      let system = try System(root: tree.root)
+      let pam = PAM(system, Distribution(system), Accounts(system))
+      return pam.outcome(of: PAM.Call(service), for: pam.accounts["alice"]).opening
+    }
+    #expect(try opening("svc") == .never)
+    #expect(try opening("/usr/bin/Svc2") == .passcode)
+    #expect(try opening("unheard") == .always)
+    let other = ["/etc/pam.d/other": "auth required pam_permit.so\naccount required pam_permit.so\n"]
+    #expect(try outcome("", account: "session required pam_deny.so", other).opening == .always)
+    #expect(try outcome("", account: "", ["/etc/pam.d/svc": ""]).opening == .never)
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `hostile files cost little and are never an answer`() throws {
+    // A flood of includes, each level twice the one above.
+    var files: [String: String] = [:]
+    for level in 0..<15 {
+      files["/etc/pam.d/f\(level)"] = String(repeating: "auth include f\(level + 1)\n", count: 9)
+    }
+    files["/etc/pam.d/f15"] = "auth required pam_unix.so\n"
+    #expect(try outcome("auth include f0", files).opening == nil)
+    let loop = ["/etc/pam.d/a": "auth substack b\n", "/etc/pam.d/b": "auth include a\n"]
+    let looping = try outcome("auth include a", loop)
+    #expect(looping.opening == nil && looping.cause?.code == "pamLoop")
+    let long = String(repeating: "auth [success=1 default=ignore] pam_exec.so x\n", count: 4000)
+    #expect(try outcome(long + "auth required pam_permit.so").opening == nil)
+
+    let tree = try FixtureTree(Self.files)
+    tree.makeFIFO("/etc/pam.d/fifo")
+    try tree.makeSparse("/etc/pam.d/huge", size: 1 << 34)
+    try tree.write("/etc/pam.d/binary", [0x7f, 0x45, 0x4c, 0x46, 0, 0, 10])
+    tree.link("/etc/pam.d/loop", to: "loop")
+    tree.makeFolder("/etc/pam.d/folder")
+    let system = try System(root: tree.root)
+    let pam = PAM(system, Distribution(system), Accounts(system))
+    for service in ["fifo", "huge", "binary", "loop", "folder"] {
+      let outcome = pam.outcome(of: PAM.Call(service), for: pam.accounts["alice"])
+      #expect(outcome.opening == nil, "\(service)")
+      #expect(outcome.cause?.code == "unreadable", "\(service)")
+    }
+  }
+}
