@@ -29,6 +29,8 @@ struct Account: Sendable {
   var place: Place
   var source = Source.files
   var ageing = Ageing.none
+  /// The days of its shadow row.
+  var age: PasswordAge?
   /// What opens a home of systemd-homed.
   var homed = Opening.never
   /// The home is encrypted with what ``homed`` says, so that nobody enters without it.

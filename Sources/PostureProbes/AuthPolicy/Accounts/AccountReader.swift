@@ -92,13 +92,14 @@ struct AccountReader {
         evidence: [secret.place])
       result.remarks.append(Remark(cause, check: .passcode, subject: fields[0]))
     }
+    let ageing = secret.age?.state(day: Int(system.now / 86_400)) ?? .none
     accounts.append(
       Account(
         name: fields[0], uid: uid, gid: gid, home: fields[5], shell: fields[6], kind: kind(uid, fields[6]),
         password: secret.field.password, scheme: secret.field.scheme,
-        account: Accounts.state(secret.ageing, fields[6]), hash: secret.hash, isUnshadowed: secret.isUnshadowed,
+        account: Accounts.state(ageing, fields[6]), hash: secret.hash, isUnshadowed: secret.isUnshadowed,
         hasNoShadowRow: secret.hasNoShadowRow, groups: groups.groups(of: fields[0], primary: gid),
-        place: secret.place, source: source, ageing: secret.ageing))
+        place: secret.place, source: source, ageing: ageing, age: secret.age))
   }
 
   private func kind(_ uid: UInt32, _ shell: String) -> Subject.Kind {
@@ -110,7 +111,7 @@ struct AccountReader {
   private struct Secret {
     var field: PasswordField
     var hash: String?
-    var ageing = Account.Ageing.none
+    var age: PasswordAge?
     var place: Place
     var isUnshadowed = false
     var hasNoShadowRow = false
@@ -128,7 +129,7 @@ struct AccountReader {
       if let row = shadow[fields[0]] {
         hash = row.hash
         field = PasswordField(row.hash)
-        ageing = row.ageing
+        age = row.age
         self.place = row.place
       } else if shadow.failure != nil {
         field = PasswordField(.unreadable)

@@ -50,6 +50,8 @@ extension PAM {
     let account: Account?
     let group: Group
     let entry: Entry
+    /// Names of the modules in the auth stack of the same call.
+    var authModules: Set<String> = []
 
     var system: System { pam.system }
     var accounts: Accounts { pam.accounts }
@@ -66,7 +68,8 @@ extension PAM {
     func anything(_ cause: Cause) -> ModuleAnswer {
       var seen = Set<String>()
       let codes = Code.all.filter { code in
-        guard code != .incomplete else { return false }
+        // A token to renew is a matter of the account phase.
+        guard code != .incomplete, group == .account || code != .newTokenRequired else { return false }
         let kind = [.success, .newTokenRequired].contains(code) ? "\(code.number)" : "failure"
         return seen.insert("\(entry.control[code])\(kind)").inserted
       }

@@ -68,21 +68,23 @@ extension PAM {
     }
 
     private func phases(_ stacks: ServiceStacks) -> Phases {
-      Phases(
-        auth: call.skipsAuthentication ? nil : phase(stacks, .auth),
-        account: call.withAccountPhase ? phase(stacks, .account) : nil)
+      let modules = call.skipsAuthentication ? [] : Set(stacks[.auth].map { ModuleModels.name(of: $0.module) })
+      return Phases(
+        auth: call.skipsAuthentication ? nil : phase(stacks, .auth, modules),
+        account: call.withAccountPhase ? phase(stacks, .account, modules) : nil)
     }
 
-    private func phase(_ stacks: ServiceStacks, _ group: Group) -> Phase {
+    private func phase(_ stacks: ServiceStacks, _ group: Group, _ modules: Set<String>) -> Phase {
       let entries = stacks[group]
       return Phase(
-        entries: entries, answers: entries.map { answer(of: $0, group) }, isBorrowed: stacks.isBorrowed(group))
+        entries: entries, answers: entries.map { answer(of: $0, group, modules) }, isBorrowed: stacks.isBorrowed(group))
     }
 
-    private func answer(of entry: Entry, _ group: Group) -> ModuleAnswer {
+    private func answer(of entry: Entry, _ group: Group, _ modules: Set<String>) -> ModuleAnswer {
       guard entry.kind == .module else { return .fixed(.mustFail) }
       return ModuleModels.answer(
-        ModuleQuestion(pam: pam, call: call, account: account, group: group, entry: entry))
+        ModuleQuestion(
+          pam: pam, call: call, account: account, group: group, entry: entry, authModules: modules))
     }
 
     // MARK: Every set of factors

@@ -82,6 +82,9 @@ extension PAM.Version {
 
   /// Releases that kept one version for their whole life.
   private static let releases: [String: PAM.Version] = [
+    "debian:10": .init(1, 3, 1), "debian:11": .init(1, 4, 0), "debian:12": .init(1, 5, 2), "debian:13": .init(1, 7, 0),
+    "raspbian:10": .init(1, 3, 1), "raspbian:11": .init(1, 4, 0), "raspbian:12": .init(1, 5, 2),
+    "ubuntu:18": .init(1, 1, 8), "ubuntu:20": .init(1, 3, 1), "ubuntu:22": .init(1, 4, 0), "ubuntu:24": .init(1, 5, 3),
     "rhel:7": .init(1, 1, 8), "rhel:8": .init(1, 3, 1), "rhel:9": .init(1, 5, 1), "rhel:10": .init(1, 6, 1),
     "fedora:38": .init(1, 5, 2), "fedora:39": .init(1, 5, 3), "fedora:41": .init(1, 6, 1), "fedora:42": .init(1, 7, 0),
     "fedora:43": .init(1, 7, 1), "amzn:2": .init(1, 1, 8), "amzn:2023": .init(1, 5, 1), "sles:12": .init(1, 1, 8),

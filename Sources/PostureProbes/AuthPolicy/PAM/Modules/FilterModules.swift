@@ -98,13 +98,14 @@ extension PAM.ModuleModels {
     guard let shell = question.account?.shell else {
       return .oneOf([.success, .authenticationError], Cause("membershipUnknown", observed: "shell cannot be asked"))
     }
+    let path = ["/etc/shells", "/usr/etc/shells"].first(where: question.system.exists) ?? "/etc/shells"
     do throws(System.Unreadable) {
-      let listed = try question.system.read("/etc/shells").text.split(separator: "\n")
+      let listed = try question.system.read(path).text.split(separator: "\n")
       let isListed = listed.contains { $0.elementsEqual(shell.isEmpty ? "/bin/sh" : shell) }
       return granted(isListed ? .success : .authenticationError, question, "pam_shells.so")
     } catch {
       return error == .missing
-        ? .fixed(.authenticationError) : question.anything(question.unreadable("/etc/shells", error))
+        ? .fixed(.authenticationError) : question.anything(question.unreadable(path, error))
     }
   }
 

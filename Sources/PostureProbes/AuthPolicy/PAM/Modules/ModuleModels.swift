@@ -57,22 +57,49 @@ extension PAM {
       "warn": always(.ignore, .ignore), "echo": always(.ignore, .ignore),
       "env": always(.ignore, .serviceError), "group": always(.ignore, nil), "faildelay": always(.ignore, nil),
       "issue": always(.ignore, nil), "keyinit": always(.ignore, nil), "mail": always(.ignore, nil),
-      "lastlog": always(.ignore, .success), "lastlog2": always(.ignore, .success),
-      "loginuid": always(nil, .ignore), "selinux": always(.ignore, nil), "cap": always(.ignore, nil),
+      "lastlog": inactivity, "lastlog2": always(.ignore, .success),
+      "loginuid": always(nil, .ignore), "selinux": always(.authenticationError, nil), "cap": always(.ignore, nil),
       "limits": always(nil, nil), "umask": always(nil, nil), "mkhomedir": always(nil, nil), "motd": always(nil, nil),
       "namespace": always(nil, nil), "systemd": always(nil, nil), "elogind": always(nil, nil),
       "tty_audit": always(nil, nil), "setquota": always(nil, nil), "xauth": always(nil, nil),
       "ck_connector": always(nil, nil), "pwquality": always(nil, nil), "cracklib": always(nil, nil),
       "passwdqc": always(nil, nil), "pwhistory": always(nil, nil), "console": always(.ignore, nil),
-      "gdm": always(.ignore, .success), "systemd_loadkey": always(.ignore, nil), "fscrypt": always(.ignore, .success),
+      "gdm": passphrase, "tally2": tally, "tally": tally, "systemd_loadkey": always(.ignore, nil),
+      "fscrypt": always(.ignore, .success),
       "ecryptfs": always(.ignore, nil), "mount": always(.ignore, .success), "postgresok": always(.ignore, .success),
-      "gnome_keyring": sideEffect, "kwallet5": sideEffect, "kwallet": sideEffect, "kwallet6": sideEffect,
+      "exec": command, "gnome_keyring": sideEffect, "kwallet5": sideEffect, "kwallet": sideEffect,
+      "kwallet6": sideEffect,
       "ssh_add": sideEffect, "gnupg": sideEffect, "keyring": sideEffect,
     ]
 
     private static let permit: Model = { question in
       .fixed(
         .success, grant: Cause("pamPermits", observed: "\(question.entry.module) lets everybody through"))
+    }
+
+    /// Hands on the passphrase of the disk, where one was typed at boot.
+    private static let passphrase: Model = { question in
+      guard question.group == .auth else { return .fixed(.success) }
+      return .oneOf([.success, .authenticationUnavailable], Cause("conditionUnknown", observed: "pam_gdm.so"))
+    }
+
+    /// Counts failures, as pam_faillock does now; its binary state is not read.
+    private static let tally: Model = { question in
+      .oneOf([.success, .ignore], Cause("conditionUnknown", observed: "\(question.entry.module)"))
+    }
+
+    /// Shuts accounts out that nobody has used for long.
+    private static let inactivity: Model = { question in
+      .oneOf(
+        [.success, .authenticationError],
+        Cause("conditionUnknown", observed: "pam_lastlog.so: the day of the last login is not read"))
+    }
+
+    /// Runs a program, whose exit status decides.
+    private static let command: Model = { question in
+      .oneOf(
+        [.success, .systemError, .serviceError, .ignore],
+        Cause("pamModuleNotModelled", observed: "\(question.entry.module) runs a program that decides"))
     }
 
     /// Unlocks a store with the password that another module asked for; whether that works is told to nobody.

@@ -8,7 +8,7 @@ extension PAM.ModuleModels {
     "unix_ng": PAM.UnixModule.answer,
     "fprintd": fprintd, "fprint": fprintd, "howdy": face,
     "u2f": PAM.SecurityKeyModule.answer, "google_authenticator": PAM.OneTimeCodeModule.answer,
-    "sss": directory("sss"), "ldap": directory("ldap"), "winbind": directory("winbind"), "krb5": directory("krb5"),
+    "sss": directory("sss"), "ldap": directory("ldap"), "winbind": directory("winbind"), "krb5": kerberos,
     "lsass": directory("lsass"), "systemd_home": systemdHome, "pkcs11": smartCard, "p11": smartCard,
     "poldi": smartCard,
   ]
@@ -63,6 +63,16 @@ extension PAM.ModuleModels {
     }
   }
 
+  /// A principal may have the name of a local account. Who did not come in by it is none of its business later.
+  private static let kerberos: Model = { question in
+    guard question.group == .auth else { return .fixed(.ignore) }
+    return PAM.ModuleAnswer(
+      ways: [
+        .init(needs: .none, codes: [.authenticationError]),
+        .init(needs: FactorSet(.passcode), codes: [.success, .authenticationError]),
+      ], doubt: Cause("externalAccount", observed: "the Kerberos realm cannot be asked"))
+  }
+
   private static func localAccount(_ question: PAM.ModuleQuestion) -> PAM.ModuleAnswer {
     if question.has("ignore_unknown_user") { return .fixed(.ignore) }
     if question.has("ignore_authinfo_unavail"), !isConfigured(question.system) { return .fixed(.ignore) }
@@ -71,7 +81,7 @@ extension PAM.ModuleModels {
   }
 
   private static func isConfigured(_ system: System) -> Bool {
-    ["/etc/sssd/sssd.conf", "/etc/krb5.conf", "/etc/nslcd.conf", "/etc/samba/smb.conf"].contains(where: system.exists)
+    ["/etc/sssd/sssd.conf", "/etc/nslcd.conf", "/etc/samba/smb.conf"].contains(where: system.exists)
   }
 
   /// systemd-homed: the passphrase of the home. A record that is not homed's is unknown to it.

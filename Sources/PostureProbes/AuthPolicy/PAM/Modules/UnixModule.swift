@@ -17,7 +17,9 @@ extension PAM {
     /// Whether an empty password will do; nil where that cannot be told.
     private var acceptsEmpty: Bool? {
       if question.call.disallowsEmpty { return false }
-      if has("nullresetok"), question.account?.account == .mustChange { return true }
+      if has("nullresetok"), let account = question.account, code(of: account) == .newTokenRequired {
+        return true
+      }
       let words = question.arguments.filter { $0.hasPrefix("nullok") }
       if words.isEmpty { return false }
       guard isSecureOnly(words) else { return true }
@@ -134,7 +136,7 @@ extension PAM {
     private func code(of account: Account) -> Code {
       if account.isUnshadowed { return .success }
       if account.hasNoShadowRow { return .authenticationUnavailable }
-      switch account.ageing {
+      switch ageing(of: account) {
       case .expired: return .accountExpired
       case .passwordExpired: return .tokenExpired
       case .mustChange: return .newTokenRequired
@@ -142,9 +144,18 @@ extension PAM {
       }
     }
 
+    private func ageing(of account: Account) -> Account.Ageing {
+      guard let age = account.age else { return account.ageing }
+      let day = Int(question.system.now / 86_400)
+      return question.pam.dialect.lines == .before16 ? age.stateBefore16(day: day) : age.state(day: day)
+    }
+
     /// Expiry is forgiven where another module than this one let the user in.
     private func expiryOnlyIfUsed(_ code: Code) -> ModuleAnswer {
-      if question.call.skipsAuthentication { return .fixed(.success) }
+      let proofs = question.authModules.intersection(ModuleModels.proofs.keys)
+      let own = proofs.filter { $0.hasPrefix("unix") }
+      if own.isEmpty { return .fixed(.success) }
+      if own == proofs { return .fixed(code) }
       return .oneOf([.success, code], Cause("pamUndecided", observed: "no_pass_expiry"))
     }
 
