@@ -1,4 +1,5 @@
 import Posture
+import Synchronization
 
 /// What the hash field of shadow(5), or of passwd(5), says.
 struct PasswordField: Hashable, Sendable {
@@ -47,8 +48,10 @@ enum HashScheme {
   ]
 
   static func classify(_ hash: String) -> PasswordField {
-    guard let known = prefixes.first(where: { hash.hasPrefix($0.prefix) }) else { return withoutPrefix(hash) }
-    return tried(hash, known.name)
+    HashMemory.shared.field(of: hash) {
+      guard let known = prefixes.first(where: { hash.hasPrefix($0.prefix) }) else { return withoutPrefix(hash) }
+      return tried(hash, known.name)
+    }
   }
 
   private static func withoutPrefix(_ hash: String) -> PasswordField {
@@ -82,6 +85,28 @@ enum HashScheme {
     // Without a separator the setting is the first two characters.
     let setting = made.lastIndex(of: UInt8(ascii: "$")).map { $0 + 1 } ?? 2
     return made[..<setting] == hash[..<setting] && PasswordField.isHashText(hash[setting...].filter { $0 != 95 })
+  }
+}
+
+/// What was found out about hashes before: trying one takes twenty milliseconds, and an agent examines again and again.
+private final class HashMemory: Sendable {
+  static let shared = HashMemory()
+
+  /// By a keyed digest of the field, so that no hash stays in memory for it.
+  private let known = Mutex<[Int: PasswordField]>([:])
+  private static let limit = 1024
+
+  func field(of hash: String, _ find: () -> PasswordField) -> PasswordField {
+    var hasher = Hasher()
+    hasher.combine(hash)
+    let key = hasher.finalize()
+    if let field = known.withLock({ $0[key] }) { return field }
+    let field = find()
+    known.withLock {
+      if $0.count >= Self.limit { $0.removeAll() }
+      $0[key] = field
+    }
+    return field
   }
 }
 
