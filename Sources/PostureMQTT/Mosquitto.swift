@@ -1,3 +1,4 @@
+import CLinux
 import CMosquitto
 import Glibc
 
@@ -111,7 +112,7 @@ final class Mosquitto {
     let isShaking = ssl.map { !InboundBudget.isEstablished($0) } ?? false
     var result: Int32 = 0
     // During the handshake only the reading call goes on with it.
-    if readable || failed || isShaking { result = mosquitto_loop_read(handle, 1) }
+    if readable || failed || isShaking { result = guardedRead() }
     if result == 0, !sink.isLost, writable || isShaking || mosquitto_want_write(handle) {
       result = mosquitto_loop_write(handle, 1)
     }
@@ -120,6 +121,17 @@ final class Mosquitto {
     if failed, result == 0, !isEstablished { result = Int32(MOSQ_ERR_CONN_LOST.rawValue) }
     return collect(result)
   }
+
+  /// In version 5 the library aborts the process over a property that it does not know (`log__printf` without a client).
+  private func guardedRead() -> Int32 {
+    let read: @convention(c) (OpaquePointer?, Int32) -> Int32 = mosquitto_loop_read
+    return clinux_guarded(
+      unsafeBitCast(read, to: (@convention(c) (UnsafeMutableRawPointer?, Int32) -> Int32).self),
+      UnsafeMutableRawPointer(handle), 1, Self.asserted)
+  }
+
+  /// No code of the library.
+  private static let asserted: Int32 = 9_999
 
   /// Sends a ping if one is due, and notices that the last one was not answered.
   func keepAlive() -> [Happening] { collect(mosquitto_loop_misc(handle)) }
@@ -137,6 +149,7 @@ final class Mosquitto {
 
   private func loss(_ result: Int32) -> Loss {
     if sink.budget.isExceeded { return Loss(.nonsense, "a packet of more than \(Self.packetCap) bytes") }
+    if result == Self.asserted { return Loss(.nonsense, "an unknown property") }
     if sink.sawNonsense { return Loss(.nonsense, "a message of QoS 2") }
     if let reason = sink.disconnection { return Loss(.disconnected(reason)) }
     let code = result != 0 ? result : sink.lostWith ?? 0

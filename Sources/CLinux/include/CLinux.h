@@ -7,4 +7,5 @@
 #include "events.h"
 #include "epoll.h"
 #include "thread.h"
+#include "guard.h"
 #endif

@@ -113,12 +113,20 @@ struct Planner: Hashable, Sendable {
     let late = run.orders.filter { now > $0.latest }
     run.orders.removeAll { now > $0.latest }
     if run.orders.isEmpty { run.causes.remove(.recheck) }
-    waiting = nil
+    waiting = Self.surplus(of: &run, now)
     let abandoned = late.map(Action.abandoned)
     guard let cause = Self.order.first(where: run.causes.contains) else { return abandoned }
     running = run
     return abandoned + run.orders.map(Action.began)
       + [.ask(nonces: run.orders.map(\.nonce), cause)]
+  }
+
+  /// What two runs that became one ask beyond what a report can answer: the next run's.
+  private static func surplus(of run: inout Run, _ now: Int64) -> Run? {
+    let rest = Array(run.orders.dropFirst(Gate.nonceCap))
+    guard !rest.isEmpty else { return nil }
+    run.orders.removeLast(rest.count)
+    return Run(causes: [.recheck], orders: rest, start: now, latestStart: now)
   }
 
   /// The cause that is named where there are several: what somebody or something asked for, before the clock's turn.
