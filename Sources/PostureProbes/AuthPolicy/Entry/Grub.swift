@@ -26,7 +26,9 @@ struct GrubUsers: Sendable {
       case "password", "password_pbkdf2":
         if words.count > 2, !words[2].hasPrefix("$") || hasStoredPassword { withPassword.insert(words[1]) }
       case "source", ".":
-        if words.count > 1, let file = source(words[1]) { read(file.text, file.path, source, depth: depth + 1) }
+        guard words.count > 1, sources < 32, let file = source(words[1]) else { continue }
+        sources += 1
+        read(file.text, file.path, source, depth: depth + 1)
       default:
         if first.hasPrefix("superusers=") || first.hasPrefix("GRUB2_PASSWORD=") {
           assign(first, Place(path, line: line.number))
@@ -35,6 +37,8 @@ struct GrubUsers: Sendable {
     }
   }
 
+  /// How many files have been brought in: files that bring in each other come to an end.
+  private var sources = 0
   /// user.cfg has set GRUB2_PASSWORD.
   private var hasStoredPassword = false
 

@@ -36,14 +36,16 @@ struct HyprlandIdle {
 
   private var started: UserServices.Daemon? {
     get throws(UserFiles.Fault) {
-      if let file = try home.first(Self.files), let found = try Self.started(file.text, file.path, home, depth: 0) {
+      var budget = 64
+      if let file = try home.first(Self.files), let found = try Self.started(file.text, file.path, home, &budget) {
         return found
       }
       return UserServices(home).daemon
     }
   }
 
-  private static func started(_ text: String, _ path: String, _ home: UserFiles, depth: Int) throws(UserFiles.Fault)
+  private static func started(_ text: String, _ path: String, _ home: UserFiles, _ budget: inout Int) throws(UserFiles
+    .Fault)
     -> UserServices.Daemon?
   {
     for line in HyprConfig(text, path).settings {
@@ -53,9 +55,10 @@ struct HyprlandIdle {
           return UserServices.Daemon(
             name: Programs.base(name), arguments: Array(words.drop { $0 != name }.dropFirst()), place: line.place)
         }
-      } else if line.key == "source", depth < 4, line.value.hasPrefix("~/") {
+      } else if line.key == "source", budget > 0, line.value.hasPrefix("~/") {
+        budget -= 1
         let name = String(line.value.dropFirst(2))
-        if let text = try home.text(name), let found = try started(text, home.path(name), home, depth: depth + 1) {
+        if let text = try home.text(name), let found = try started(text, home.path(name), home, &budget) {
           return found
         }
       }

@@ -21,7 +21,8 @@ struct WindowManagerIdle {
       lines = []
       return
     }
-    lines = Self.lines(file.text, file.path, home, depth: 0)
+    var budget = 64
+    lines = Self.lines(file.text, file.path, home, &budget)
   }
 
   private static func files(_ desktop: Desktop) -> [String] {
@@ -30,12 +31,18 @@ struct WindowManagerIdle {
       : [".config/i3/config", ".i3/config", "/etc/xdg/i3/config", "/etc/i3/config"]
   }
 
-  private static func lines(_ text: String, _ path: String, _ home: UserFiles, depth: Int) -> [ConfigLine] {
+  /// `budget` counts included files, so that files which include each other come to an end.
+  private static func lines(
+    _ text: String, _ path: String, _ home: UserFiles, _ budget: inout Int
+  ) -> [ConfigLine] {
     var result: [ConfigLine] = []
     for line in LogicalLines(text, comments: ["#"]) {
       let words = ShellWords.split(line.text)
-      if words.first == "include", words.count > 1, depth < 4 {
-        for (text, path) in included(words[1], home) { result += lines(text, path, home, depth: depth + 1) }
+      if words.first == "include", words.count > 1 {
+        for (text, path) in budget > 0 ? included(words[1], home) : [] where budget > 0 {
+          budget -= 1
+          result += lines(text, path, home, &budget)
+        }
       } else {
         result.append(ConfigLine(words: words, text: line.text, place: Place(path, line: line.number)))
       }

@@ -1,0 +1,99 @@
+import TestKit
+import Testing
+
+@testable import PostureProbes
+
+/// Command lines of terminals, scripts among them.
+struct TerminalReadingTests {
+  private static let autologin = TerminalReading.login(
+    LoginCall(user: .only("pi"), skipsAuthentication: true))
+
+  private func read(_ command: String, _ files: [String: String] = [:], asks: Bool = false) throws -> TerminalReading {
+    let tree = try FixtureTree(files)
+    return TerminalReader(system: try System(root: tree.root), asksOnTerminals: asks).read(UnitWords.split(command))
+  }
+
+  @Test(arguments: [
+    "/sbin/agetty -o '-p -- \\\\u' --noclear - linux", "/sbin/getty 38400 tty1", "/bin/login", "/sbin/mingetty tty1",
+    "/usr/bin/setsid -w /sbin/getty -L 115200 ttyS0", "/bin/busybox getty 38400 tty1", "/sbin/agetty -n tty1",
+    "/usr/bin/kmscon --vt=tty1 --login -- /sbin/agetty -o '-p -- \\\\u' - linux",
+  ])
+  func `ordinary logins`(_ command: String) throws { #expect(try read(command) == .stock) }
+
+  @Test(arguments: [
+    "/sbin/agetty --autologin pi tty1", "/bin/login -f pi", "/sbin/mingetty --autologin pi tty1",
+    "/sbin/mingetty --autologin=pi tty1", "nice -n 5 /sbin/agetty -a pi tty1",
+  ])
+  func `automatic logins`(_ command: String) throws { #expect(try read(command) == Self.autologin) }
+
+  @Test(arguments: [
+    "/bin/sh", "-/bin/ash", "/bin/ash --login", "/bin/bash -i", "/sbin/getty -n -l /bin/sh console",
+    "/bin/cttyhack /bin/sh",
+    "/sbin/agetty -n -l /bin/bash tty1", "/sbin/sushell",
+  ])
+  func `shells of root's`(_ command: String) throws { #expect(try read(command) == .rootShell) }
+
+  @Test func `a preset name, everybody, sulogin`() throws {
+    #expect(try read("/sbin/agetty -o '-p -- \\\\u' -a kid tty3") == .login(LoginCall(user: .preset("kid"))))
+    #expect(try read("/sbin/agetty -o '-f \\\\u' tty3") == .login(LoginCall(skipsAuthentication: true)))
+    #expect(try read("/sbin/sulogin -e") == .sulogin(isForced: true))
+    #expect(try read("/sbin/sulogin") == .sulogin(isForced: false))
+    #expect(
+      try read("/bin/su - pi") == .login(LoginCall(user: .only("pi"), skipsAuthentication: true, program: "/bin/su")))
+  }
+
+  @Test func `another login program is not modelled`() throws {
+    guard case .unknown = try read("/sbin/agetty -l /usr/bin/nologin-kiosk tty1") else {
+      Issue.record("an unknown login program was taken for a known one")
+      return
+    }
+  }
+
+  @Test func `scripts end in what they exec`() throws {
+    let simple = "#!/bin/sh\n# Start it.\nexec /sbin/getty -L $1 $2 $3\n"
+    #expect(try read("/bin/start_getty 115200 ttyS0 vt102", ["bin/start_getty": simple]) == .stock)
+    let yocto = """
+      #!/bin/sh
+      getty="/sbin/getty"
+      case $(readlink -f "${getty}") in
+          */busybox*) ;;
+          *)
+              if [ -x "/usr/bin/setsid" ] ; then
+                  setsid="/usr/bin/setsid"
+              fi
+              options="--autologin pi --local-line"
+              ;;
+      esac
+      if [ -e /proc/consoles ]; then
+        if grep -q "$2" /proc/consoles; then
+          ${setsid:-} ${getty} $options -L $1 $2 $3
+        fi
+      fi
+      """
+    #expect(try read("/bin/start_getty 115200 ttyS0 vt102", ["bin/start_getty": yocto]) == Self.autologin)
+    let arguments = "#!/bin/bash\nexec /sbin/agetty \"$@\"\n"
+    #expect(try read("/usr/local/bin/g -a pi tty1", ["usr/local/bin/g": arguments]) == Self.autologin)
+    #expect(try read("/sbin/agetty -l /x tty1", ["x": "#!/bin/sh\nexec /bin/login -f pi\n"]) == Self.autologin)
+  }
+
+  @Test func `a script with two ways is not judged, OpenWrt's is`() throws {
+    let script =
+      "#!/bin/sh\n[ \"$(uci -q get system.@system[0].ttylogin)\" = 1 ] || exec /bin/login -f pi\n\nexec /bin/login\n"
+    #expect(try read("/usr/libexec/login.sh", ["usr/libexec/login.sh": script], asks: true) == .stock)
+    #expect(try read("/usr/libexec/login.sh", ["usr/libexec/login.sh": script]) == Self.autologin)
+    let old = script.substituting("exec /bin/login -f pi", with: "exec /bin/ash --login")
+    #expect(try read("/usr/libexec/login.sh", ["usr/libexec/login.sh": old]) == .rootShell)
+    guard case .unknown = try read("/s", ["s": script.substituting("ttylogin", with: "else")]) else {
+      Issue.record("one of two ways was chosen")
+      return
+    }
+  }
+
+  @Test func `a script that calls itself ends`() throws {
+    let reading = try read("/s tty1", ["s": "#!/bin/sh\nexec /s-getty\n", "s-getty": "#!/bin/sh\nexec /s-getty\n"])
+    guard case .unknown = reading else {
+      Issue.record("a ring of scripts came to \(reading)")
+      return
+    }
+  }
+}

@@ -1,0 +1,215 @@
+import Posture
+import TestKit
+import Testing
+
+@testable import PostureProbes
+
+/// Whether an abandoned session is locked, desktop by desktop. The lockers' own service lets anybody in, so that a
+/// locked session is told from an open one by its reasons.
+struct IdleDoorsTests {
+  private static let base = [
+    "etc/passwd": "kim:x:1000:1000::/home/kim:/bin/sh\n",
+    "etc/shadow": "kim:$6$saltsalt$\(String(repeating: "a", count: 86)):1::::::\n",
+    "etc/pam.d/other": "auth required pam_unix.so\n", "lib/security/pam_unix.so": "",
+  ]
+
+  private func idle(_ desktop: Desktop, _ program: String, _ files: [String: [UInt8]]) throws -> Door? {
+    let tree = try FixtureTree(Self.base)
+    try tree.write("usr/bin/\(program)", "")
+    for (path, bytes) in files { try tree.write(path, bytes) }
+    let doors = IdleDoors.look(AuthContext(try System(root: tree.root))).doors
+    return doors.first { $0.name == "idle@\(desktop.rawValue)" && $0.subject == "kim" }
+  }
+
+  private func answer(_ desktop: Desktop, _ program: String, _ files: [String: String] = [:]) throws -> Answer? {
+    try idle(desktop, program, files.mapValues { Array($0.utf8) })?.answer
+  }
+
+  // MARK: GNOME
+
+  private func gnome(_ databases: [String: GVDBWriter], _ profile: String? = nil) throws -> Answer? {
+    var files = databases.mapValues(\.bytes)
+    if let profile { files["etc/dconf/profile/user"] = Array(profile.utf8) }
+    return try idle(.gnome, "gnome-shell", files)?.answer
+  }
+
+  private static let user = "home/kim/.config/dconf/user"
+  private static let delay = "/org/gnome/desktop/session/idle-delay"
+  private static let enabled = "/org/gnome/desktop/screensaver/lock-enabled"
+  private static let disabled = "/org/gnome/desktop/lockdown/disable-lock-screen"
+
+  private func database(_ values: [(String, String, [UInt8])], locks: [String] = []) -> GVDBWriter {
+    var writer = GVDBWriter()
+    writer.values = values
+    writer.locks = locks
+    return writer
+  }
+
+  @Test func `GNOME: three keys together`() throws {
+    #expect(try gnome([:]) == .required)
+    #expect(try gnome([Self.user: database([(Self.delay, "u", [0, 0, 0, 0])])]) == .notRequired)
+    #expect(try gnome([Self.user: database([(Self.delay, "u", [0, 1, 0, 0])])]) == .required)
+    #expect(try gnome([Self.user: database([(Self.enabled, "b", [0])])]) == .notRequired)
+    #expect(try gnome([Self.user: database([(Self.disabled, "b", [1])])]) == .notRequired)
+    // A value of another type is as good as none.
+    #expect(try gnome([Self.user: database([(Self.enabled, "s", [0])])]) == .required)
+  }
+
+  @Test func `GNOME: the user's word before the system's, unless it is locked`() throws {
+    let open = database([(Self.enabled, "b", [0])])
+    let shut = database([(Self.enabled, "b", [1])])
+    let fixed = database([(Self.enabled, "b", [1])], locks: [Self.enabled])
+    let profile = "user-db:user\nsystem-db:site\n"
+    #expect(try gnome([Self.user: open, "etc/dconf/db/site": shut], profile) == .notRequired)
+    #expect(try gnome([Self.user: open, "etc/dconf/db/site": fixed], profile) == .required)
+    #expect(try gnome([Self.user: shut, "etc/dconf/db/site": open], profile) == .required)
+    #expect(try gnome(["etc/dconf/db/site": open], profile) == .notRequired)
+    // Without a profile the system's database is not asked.
+    #expect(try gnome(["etc/dconf/db/site": open]) == .required)
+  }
+
+  @Test func `GNOME: a vendor's override is in the compiled schemas`() throws {
+    // The schemas' file has a table for each schema: the lock table of the writer has the same form.
+    #expect(
+      try idle(.gnome, "gnome-shell", ["usr/share/glib-2.0/schemas/gschemas.compiled": [1, 2, 3]])?.answer == .required)
+  }
+
+  @Test func `GNOME: a database that cannot be read leaves the door unknown`() throws {
+    let tree = try FixtureTree(Self.base)
+    try tree.write("usr/bin/gnome-shell", "")
+    tree.makeFIFO(Self.user)
+    let doors = IdleDoors.look(AuthContext(try System(root: tree.root))).doors
+    #expect(doors.map(\.answer) == [.unknown])
+  }
+
+  // MARK: KDE
+
+  @Test(arguments: [
+    ("", Answer.required), ("[Daemon]\nAutolock=false\n", .notRequired), ("[Daemon]\nTimeout=0\n", .notRequired),
+    ("[Daemon]\nTimeout=30\n", .required), ("[Other]\nAutolock=false\n", .required),
+    ("[Daemon]\nAutolock=no\n", .notRequired),
+  ])
+  func `KDE's own file`(_ text: String, _ expected: Answer) throws {
+    #expect(try answer(.kde, "plasmashell", ["home/kim/.config/kscreenlockerrc": text]) == expected)
+  }
+
+  @Test(arguments: [
+    "[Daemon]\nAutolock[$i]=true\n", "[Daemon][$i]\nAutolock=true\n", "[$i]\n[Daemon]\nAutolock=true\n",
+  ])
+  func `KDE: what the system fixes stays`(_ system: String) throws {
+    let user = ["home/kim/.config/kscreenlockerrc": "[Daemon]\nAutolock=false\n"]
+    #expect(try answer(.kde, "plasmashell", user.merging(["etc/xdg/kscreenlockerrc": system]) { $1 }) == .required)
+    let plain = ["etc/xdg/kscreenlockerrc": "[Daemon]\nAutolock=true\n"]
+    #expect(try answer(.kde, "plasmashell", user.merging(plain) { $1 }) == .notRequired)
+  }
+
+  // MARK: sway, Hyprland
+
+  @Test(arguments: [
+    ("exec waybar\n", Answer.notRequired),
+    ("exec swayidle -w timeout 300 'swaylock -f'\n", .required),
+    (
+      "exec swayidle -w \\\n  timeout 300 'swaylock -f -c 000000' \\\n  timeout 600 'swaymsg \"output * power off\"'\n",
+      .required
+    ),
+    ("exec swayidle -w timeout 600 'loginctl lock-session' lock 'swaylock -f'\n", .required),
+    ("exec swayidle -w timeout 600 'swaymsg \"output * power off\"' before-sleep 'swaylock -f'\n", .notRequired),
+    ("# exec swayidle -w timeout 300 'swaylock -f'\n", .notRequired),
+    ("bindsym $mod+l exec swaylock\n", .notRequired),
+    ("exec_always --no-startup-id \"swayidle -w timeout 300 'swaylock'\"\n", .required),
+    ("exec swayidle -w timeout 300 ~/bin/lock.sh\n", .unknown),
+  ])
+  func `sway`(_ text: String, _ expected: Answer) throws {
+    #expect(try answer(.sway, "sway", ["home/kim/.config/sway/config": text]) == expected)
+  }
+
+  @Test func `sway: includes, swayidle's own file, a user's service, scripts`() throws {
+    let include = [
+      "etc/sway/config": "include /etc/sway/config.d/*\n",
+      "etc/sway/config.d/50.conf": "exec swayidle timeout 9 swaylock\n",
+    ]
+    #expect(try answer(.sway, "sway", include) == .required)
+    let file = [
+      "etc/sway/config": "exec swayidle -w\n", "home/kim/.config/swayidle/config": "timeout 300 'swaylock -f'\n",
+    ]
+    #expect(try answer(.sway, "sway", file) == .required)
+    let service = [
+      "usr/lib/systemd/user/swayidle.service": "[Service]\nExecStart=/usr/bin/swayidle -w timeout 300 'swaylock -f'\n",
+      "home/kim/.config/systemd/user/graphical-session.target.wants/swayidle.service": "x",
+    ]
+    #expect(try answer(.sway, "sway", service) == .required)
+    let script = [
+      "etc/sway/config": "exec ~/start.sh\n", "home/kim/start.sh": "#!/bin/sh\nswayidle -w timeout 300 swaylock &\n",
+    ]
+    #expect(try answer(.sway, "sway", script) == .unknown)
+  }
+
+  @Test(arguments: [
+    ("exec-once = hypridle\n", "listener {\n timeout = 300\n on-timeout = hyprlock\n}\n", Answer.required),
+    (
+      "exec-once = hypridle\n",
+      "general {\n lock_cmd = pidof hyprlock || hyprlock\n}\nlistener {\n timeout = 9\n on-timeout = loginctl lock-session\n}\n",
+      .required
+    ),
+    ("exec-once = hypridle\n", "listener {\n timeout = 300\n on-timeout = brightnessctl -s set 10\n}\n", .notRequired),
+    ("exec-once = waybar\n", "listener {\n timeout = 300\n on-timeout = hyprlock\n}\n", .notRequired),
+    ("# exec-once = hypridle\n", "", .notRequired),
+    ("exec-once = waybar & hypridle\n", "listener {\n timeout = 5\n on-timeout = hyprlock\n}\n", .required),
+    ("exec-once = hypridle\n", "listener {\n timeout = 5\n on-timeout = ~/lock.sh\n}\n", .unknown),
+  ])
+  func `Hyprland`(_ config: String, _ idle: String, _ expected: Answer) throws {
+    let files = ["home/kim/.config/hypr/hyprland.conf": config, "home/kim/.config/hypr/hypridle.conf": idle]
+    #expect(try answer(.hyprland, "Hyprland", files) == expected)
+  }
+
+  // MARK: X
+
+  @Test func `xscreensaver, Xfce, i3`() throws {
+    let saver = { (text: String) in
+      try answer(.lxde, "lxsession", ["usr/bin/xscreensaver": "", "home/kim/.xscreensaver": text])
+    }
+    #expect(try saver("timeout: 0:10:00\nlock:\t\tTrue\n") == .required)
+    #expect(try saver("lock: False\n") == .notRequired)
+    #expect(try saver("timeout: 0:10:00\n") == .notRequired)
+    #expect(try saver("lock: True\nmode: off\n") == .notRequired)
+    let xfce = { (text: String) in
+      try answer(
+        .xfce, "xfce4-session",
+        [
+          "usr/bin/xfce4-screensaver": "",
+          "home/kim/.config/xfce4/xfconf/xfce-perchannel-xml/xfce4-screensaver.xml": text,
+        ])
+    }
+    #expect(try xfce("<channel name=\"x\"></channel>") == .required)
+    let off =
+      "<channel><property name=\"lock\" type=\"empty\"><property name=\"enabled\" type=\"bool\" value=\"false\"/></property></channel>"
+    #expect(try xfce(off) == .notRequired)
+    #expect(try answer(.xfce, "xfce4-session") == .notRequired)
+    let i3 = ["home/kim/.config/i3/config": "exec --no-startup-id xss-lock --transfer-sleep-lock -- i3lock --nofork\n"]
+    #expect(try answer(.i3, "i3", i3) == .required)
+    #expect(try answer(.i3, "i3", ["etc/i3/config": "bindsym Mod4+l exec i3lock\n"]) == .notRequired)
+  }
+
+  @Test func `a session that is not known is unknown, if its program is there`() throws {
+    let session = "[Desktop Entry]\nExec=/usr/local/bin/kiosk --now\n"
+    let tree = try FixtureTree(Self.base)
+    try tree.write("usr/share/xsessions/kiosk.desktop", session)
+    #expect(IdleDoors.look(AuthContext(try System(root: tree.root))).doors.isEmpty)
+    try tree.write("usr/local/bin/kiosk", "")
+    let doors = IdleDoors.look(AuthContext(try System(root: tree.root))).doors
+    #expect(doors.map(\.name) == ["idle@kiosk"])
+    #expect(doors.map(\.answer) == [.unknown])
+  }
+
+  @Test func `lockers count where a desktop uses them`() throws {
+    let lockers = { (programs: [String]) in
+      let tree = try FixtureTree(Dictionary(uniqueKeysWithValues: programs.map { ("usr/bin/\($0)", "") }))
+      return UnlockDoors.lockers(try System(root: tree.root))
+    }
+    #expect(try lockers(["swaylock"]).isEmpty)
+    #expect(try lockers(["sway", "swaylock", "i3lock"]) == [.swaylock])
+    #expect(try lockers(["gnome-shell"]) == [.gnome])
+    #expect(try lockers(["vlock"]) == [.vlock])
+    #expect(try lockers(["i3", "i3lock", "xscreensaver"]) == [.xscreensaver, .i3lock])
+  }
+}
