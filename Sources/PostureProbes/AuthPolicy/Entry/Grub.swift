@@ -18,22 +18,34 @@ struct GrubUsers: Sendable {
     _ text: String, _ path: String, _ source: (String) -> (text: String, path: String)?, depth: Int
   ) {
     guard depth < 8 else { return }
+    var conditions: [Bool] = []
     for line in LogicalLines(text, comments: ["#"]) {
       let words = ShellWords.split(line.text)
       guard let first = words.first else { continue }
-      switch first {
-      case "set": assign(words.dropFirst().first ?? "", Place(path, line: line.number))
-      case "password", "password_pbkdf2":
-        if words.count > 2, !words[2].hasPrefix("$") || hasStoredPassword { withPassword.insert(words[1]) }
-      case "source", ".":
-        guard words.count > 1, sources < 32, let file = source(words[1]) else { continue }
-        sources += 1
-        read(file.text, file.path, source, depth: depth + 1)
-      default:
-        if first.hasPrefix("superusers=") || first.hasPrefix("GRUB2_PASSWORD=") {
-          assign(first, Place(path, line: line.number))
-        }
-      }
+      if first == "if" { conditions.append(isMet(words)) }
+      if first == "fi" { _ = conditions.popLast() }
+      guard !conditions.contains(false) else { continue }
+      command(words, Place(path, line: line.number), source, depth)
+    }
+  }
+
+  /// Of all conditions only the one around a stored password matters: Fedora's file sets its user inside it.
+  private func isMet(_ words: [String]) -> Bool {
+    hasStoredPassword || !words.contains { $0.contains("GRUB2_PASSWORD") }
+  }
+
+  private mutating func command(
+    _ words: [String], _ place: Place, _ source: (String) -> (text: String, path: String)?, _ depth: Int
+  ) {
+    switch words[0] {
+    case "set": assign(words.dropFirst().first ?? "", place)
+    case "password", "password_pbkdf2":
+      if words.count > 2, !words[2].hasPrefix("$") || hasStoredPassword { withPassword.insert(words[1]) }
+    case "source", ".":
+      guard words.count > 1, sources < 32, let file = source(words[1]) else { return }
+      sources += 1
+      read(file.text, file.path, source, depth: depth + 1)
+    default: assign(words[0], place)
     }
   }
 

@@ -77,7 +77,11 @@ struct InittabConsoles {
   private func counts(_ reading: TerminalReading, _ words: [String]) -> Bool {
     switch reading {
     case .nothing: false
-    case .unknown: words.contains { $0.hasSuffix("getty") || Programs.base($0) == "login" || $0.contains("login") }
+    case .unknown:
+      words.contains { word in
+        let name = Programs.base(word)
+        return !word.hasPrefix("-") && (name.hasSuffix("getty") || name.contains("login"))
+      }
     default: true
     }
   }

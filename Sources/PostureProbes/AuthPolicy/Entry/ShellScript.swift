@@ -20,6 +20,8 @@ struct ShellScript {
 
   private struct Reader {
     let arguments: [String]
+    /// "$@"
+    let all: String
     var variables: [String: String]
     var commands: [Command] = []
 
@@ -29,6 +31,7 @@ struct ShellScript {
 
     init(arguments: [String], variables: [String: String]) {
       self.arguments = arguments
+      all = arguments.joined(separator: " ")
       self.variables = variables
     }
 
@@ -40,7 +43,7 @@ struct ShellScript {
       var words = expand(text)[...]
       words = words.drop { Self.keywords.contains($0) }
       while let word = words.first, let equals = word.firstIndex(of: "="), Self.isName(word[..<equals]) {
-        variables[String(word[..<equals])] = String(word[word.index(after: equals)...])
+        variables[String(word[..<equals])] = String(word[word.index(after: equals)...].prefix(4_096))
         words = words.dropFirst()
       }
       let isExec = words.first == "exec"
@@ -86,40 +89,33 @@ struct ShellScript {
 
     /// Words with quotes removed and variables put in; an unquoted variable may be several words or none.
     private func expand(_ text: String) -> [String] {
-      var words: [String] = []
-      var word: String?
+      var words = WordCollector()
       var quote: Character?
       var rest = text[...]
       while let character = rest.popFirst() {
         switch character {
-        case "'" where quote == nil:
-          quote = "'"
-          word = word ?? ""
-        case "'" where quote == "'": quote = nil
-        case "\"" where quote != "'":
-          quote = quote == nil ? "\"" : nil
-          word = word ?? ""
+        case "'" where quote != "\"", "\"" where quote != "'":
+          quote = quote == nil ? character : nil
+          words.open()
         case "$" where quote != "'":
-          let value = variable(&rest)
-          if quote == nil {
-            let parts = value.split(separator: " ", omittingEmptySubsequences: true).map(String.init)
-            guard let first = parts.first else { continue }
-            word = (word ?? "") + first
-            for part in parts.dropFirst() {
-              words.append(word ?? "")
-              word = part
-            }
-          } else {
-            word = (word ?? "") + value
-          }
-        case " " where quote == nil, "\t" where quote == nil:
-          if let done = word { words.append(done) }
-          word = nil
-        default: word = (word ?? "") + String(character)
+          // "$@" in quotes is still one word for each argument.
+          let isList = rest.first == "@"
+          put(variable(&rest), into: &words, isQuoted: quote != nil && !isList)
+        case " " where quote == nil, "\t" where quote == nil: words.close()
+        default: words.append(String(character).utf8)
         }
       }
-      if let done = word { words.append(done) }
-      return Self.withoutRedirections(words)
+      return Self.withoutRedirections(words.finish())
+    }
+
+    private func put(_ value: String, into words: inout WordCollector, isQuoted: Bool) {
+      // Values that are put into each other could grow without end.
+      guard value.utf8.count <= 4_096, words.words.count < 4_096 else { return }
+      if isQuoted { return words.append(value.utf8) }
+      for (index, part) in value.split(separator: " ").enumerated() {
+        if index > 0 { words.close() }
+        words.append(part.utf8)
+      }
     }
 
     private static func withoutRedirections(_ words: [String]) -> [String] {
@@ -148,7 +144,7 @@ struct ShellScript {
       }
       if first == "@" || first == "*" {
         rest = rest.dropFirst()
-        return arguments.joined(separator: " ")
+        return all
       }
       if first.isNumber {
         rest = rest.dropFirst()
@@ -190,26 +186,21 @@ struct ShellScript {
 /// Words as a shell splits them, without any expansion; ";" separates too.
 enum ShellWords {
   static func split(_ text: String) -> [String] {
-    var words: [String] = []
-    var word: String?
-    var quote: Character?
-    var rest = text[...]
-    while let character = rest.popFirst() {
-      if let open = quote {
-        if character == open { quote = nil } else { word = (word ?? "") + String(character) }
-      } else if character == "'" || character == "\"" {
-        quote = character
-        word = word ?? ""
-      } else if character == "\\", let next = rest.popFirst() {
-        word = (word ?? "") + String(next)
-      } else if character == " " || character == "\t" || character == ";" {
-        if let done = word { words.append(done) }
-        word = nil
-      } else {
-        word = (word ?? "") + String(character)
+    var words = WordCollector()
+    var quote: UInt8?
+    var rest = Array(text.utf8)[...]
+    while let byte = rest.popFirst() {
+      switch byte {
+      case _ where byte == quote: quote = nil
+      case _ where quote != nil: words.append(byte)
+      case UInt8(ascii: "'"), UInt8(ascii: "\""):
+        quote = byte
+        words.open()
+      case UInt8(ascii: "\\"): if let next = rest.popFirst() { words.append(next) }
+      case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: ";"): words.close()
+      default: words.append(byte)
       }
     }
-    if let done = word { words.append(done) }
-    return words
+    return words.finish()
   }
 }

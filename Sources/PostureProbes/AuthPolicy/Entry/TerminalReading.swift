@@ -132,9 +132,9 @@ struct TerminalReader {
   /// The one thing that all ways through a script come to; nil where it names nothing that is known.
   private func commands(_ text: String, _ arguments: [String], _ depth: Int) -> TerminalReading? {
     // Scripts that start each other, or themselves many times over, come to an end.
-    guard depth < 4 else { return nil }
-    let found = ShellScript(text, arguments).commands.filter(names).prefix(16).compactMap {
-      command -> TerminalReading? in
+    let candidates = ShellScript(text, arguments).commands.filter(names)
+    guard depth < 4, candidates.count <= 16 else { return nil }
+    let found = candidates.compactMap { command -> TerminalReading? in
       let reading = read(command.words, depth: depth + 1)
       return reading == .nothing ? nil : reading
     }

@@ -133,13 +133,17 @@ struct HyprConfig {
     var settings: [Setting] = []
     var sections: [String] = []
     var block = 0
+    var depth = 0
     for (index, raw) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
       let line = raw.prefix { $0 != "#" }.trimmed
       if line.hasSuffix("{") {
-        if sections.isEmpty { block += 1 }
-        sections.append(line.dropLast().trimmed)
+        if depth == 0 { block += 1 }
+        depth += 1
+        // Nobody nests deeper.
+        if depth <= 16 { sections.append(line.dropLast().trimmed) }
       } else if line == "}" {
-        _ = sections.popLast()
+        if depth <= 16 { _ = sections.popLast() }
+        depth = max(0, depth - 1)
       } else if let equals = line.firstIndex(of: "=") {
         var keys = line[..<equals].trimmed.split(separator: ":").map(String.init)
         let key = keys.popLast() ?? ""
@@ -154,7 +158,7 @@ struct HyprConfig {
 
   /// The settings of each block of a section.
   func blocks(_ section: String) -> [[Setting]] {
-    let own = settings.filter { $0.section == section }
-    return Set(own.map(\.block)).sorted().map { number in own.filter { $0.block == number } }
+    let own = Dictionary(grouping: settings.filter { $0.section == section }, by: \.block)
+    return own.sorted { $0.key < $1.key }.map(\.value)
   }
 }

@@ -21,7 +21,17 @@ extension Unit {
     let specifiers = UnitSpecifiers(name)
     if prefix.contains(":") { return words.map(specifiers.expand) }
     let program = specifiers.expand(words[0])
-    return [program] + words.dropFirst().flatMap { UnitWords.substitute(specifiers.expand($0), environment) }
+    var result = [program]
+    var size = 0
+    for word in words.dropFirst() {
+      for piece in UnitWords.substitute(specifiers.expand(word), environment) {
+        size += piece.utf8.count + 1
+        // A command line has an end (execve(2), ARG_MAX).
+        guard size < 131_072 else { return result }
+        result.append(piece)
+      }
+    }
+    return result
   }
 
   /// `Environment=` of the unit, later assignments winning; `files` reads an `EnvironmentFile=`.
@@ -46,25 +56,22 @@ extension Unit {
 enum UnitWords {
   /// Splits at blanks; quotes and C escapes are resolved, unknown escapes stay as they are.
   static func split(_ text: String) -> [String] {
-    var words: [String] = []
-    var word: [UInt8]?
+    var words = WordCollector()
     var quote: UInt8?
     var rest = Array(text.utf8)[...]
     while let byte = rest.popFirst() {
       switch byte {
-      case UInt8(ascii: "\\"): word = (word ?? []) + escape(&rest)
+      case UInt8(ascii: "\\"): words.append(escape(&rest))
       case _ where byte == quote: quote = nil
-      case UInt8(ascii: "\"") where quote == nil && word == nil, UInt8(ascii: "'") where quote == nil && word == nil:
+      case UInt8(ascii: "\"") where quote == nil && !words.isOpen,
+        UInt8(ascii: "'") where quote == nil && !words.isOpen:
         quote = byte
-        word = []
-      case UInt8(ascii: " ") where quote == nil, UInt8(ascii: "\t") where quote == nil:
-        if let done = word { words.append(String(decoding: done, as: UTF8.self)) }
-        word = nil
-      default: word = (word ?? []) + [byte]
+        words.open()
+      case UInt8(ascii: " ") where quote == nil, UInt8(ascii: "\t") where quote == nil: words.close()
+      default: words.append(byte)
       }
     }
-    if let done = word { words.append(String(decoding: done, as: UTF8.self)) }
-    return words
+    return words.finish()
   }
 
   private static let simpleEscapes: [UInt8: UInt8] = [
@@ -98,14 +105,18 @@ enum UnitWords {
     guard word.contains("$") else { return [word] }
     var result = ""
     var rest = word[...]
+    var canClose = true
     while let first = rest.first {
-      if rest.hasPrefix("${"), let end = rest.firstIndex(of: "}") {
-        result += environment[String(rest[rest.index(rest.startIndex, offsetBy: 2)..<end])] ?? ""
-        rest = rest[rest.index(after: end)...]
-      } else {
-        result.append(first)
-        rest = rest.dropFirst(rest.hasPrefix("$$") ? 2 : 1)
+      if canClose, rest.hasPrefix("${") {
+        if let end = rest.firstIndex(of: "}") {
+          result += environment[String(rest[rest.index(rest.startIndex, offsetBy: 2)..<end])] ?? ""
+          rest = rest[rest.index(after: end)...]
+          continue
+        }
+        canClose = false
       }
+      result.append(first)
+      rest = rest.dropFirst(rest.hasPrefix("$$") ? 2 : 1)
     }
     return [result]
   }

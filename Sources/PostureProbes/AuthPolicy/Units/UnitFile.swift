@@ -40,17 +40,23 @@ struct LogicalLines: Sequence {
 
   init(_ text: String, comments: Set<Character> = ["#", ";"]) {
     var lines: [Line] = []
-    var pending: Line?
+    var joined = ""
+    var start = 0
     for (index, raw) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
       let physical = raw.trimmed
       if let first = physical.first, comments.contains(first) { continue }
-      var line = pending ?? Line(text: "", number: index + 1)
-      let continues = physical.hasSuffix("\\")
-      line.text += continues ? physical.dropLast() + " " : physical
-      pending = continues ? line : nil
-      if !continues { lines.append(Line(text: line.text.trimmed, number: line.number)) }
+      if start == 0 { start = index + 1 }
+      if physical.hasSuffix("\\") {
+        joined += physical.dropLast()
+        joined += " "
+        continue
+      }
+      joined += physical
+      lines.append(Line(text: joined.trimmed, number: start))
+      joined = ""
+      start = 0
     }
-    if let pending { lines.append(Line(text: pending.text.trimmed, number: pending.number)) }
+    if start > 0 { lines.append(Line(text: joined.trimmed, number: start)) }
     self.lines = lines.filter { !$0.text.isEmpty }
   }
 
