@@ -23,6 +23,8 @@ final class Units: Sendable {
   private let paths: [String: String]
   /// Links from one unit name to another, the strongest of each name.
   private let links: [String: String]
+  /// The names that lead to each unit.
+  private let aliases: [String: [String]]
   private let memory = Mutex<[String: Unit?]>([:])
 
   init(_ system: System) {
@@ -37,8 +39,10 @@ final class Units: Sendable {
       guard Self.linked.contains(where: entry.key.hasSuffix) else { return }
       let isOwn = entry.value.hasPrefix("/etc/")
       let target = isOwn ? Programs.link(entry.value, system) : system.link(entry.value)
-      links[entry.key] = target?.split(separator: "/").last.map(String.init)
+      guard let name = target?.split(separator: "/").last, name != entry.key else { return }
+      links[entry.key] = String(name)
     }
+    aliases = Dictionary(grouping: links.keys) { [links, paths] name in Self.follow(name, links, paths) }
   }
 
   /// The types of units that matter for a door.
@@ -61,33 +65,41 @@ final class Units: Sendable {
   // MARK: Names
 
   /// The name that `name` stands for, after all alias links: `sshd.service` is `ssh.service`.
-  func canonical(_ name: String) -> String {
+  func canonical(_ name: String) -> String { Self.follow(name, links, paths) }
+
+  /// Longer chains than these are no configuration.
+  private static let maximalLinks = 16
+
+  private static func follow(
+    _ name: String, _ links: [String: String], _ paths: [String: String]
+  ) -> String {
     var name = name
-    var seen = Set<String>()
-    while seen.insert(name).inserted, let next = aliasTarget(name) { name = next }
+    for _ in 0..<maximalLinks {
+      guard let next = next(after: name, links, paths) else { break }
+      name = next
+    }
     return name
   }
 
-  private func aliasTarget(_ name: String) -> String? {
-    guard let parts = UnitName(name) else { return nil }
-    for candidate in [name, parts.template].compactMap({ $0 }) where paths[candidate] != nil {
-      guard let other = links[candidate].flatMap(UnitName.init), other.type == parts.type, other.text != candidate
-      else { return nil }
-      return parts.instance(of: other)
-    }
-    return nil
+  /// One link on; an instance follows its template's. A link to another type, to /dev/null say, is no alias.
+  private static func next(
+    after name: String, _ links: [String: String], _ paths: [String: String]
+  ) -> String? {
+    guard let parts = UnitName(name),
+      let target = links[name] ?? (paths[name] == nil ? parts.template.flatMap { links[$0] } : nil),
+      let other = UnitName(target), other.type == parts.type
+    else { return nil }
+    return parts.instance(of: other)
   }
 
   /// Every name that leads to the same unit, itself first.
   func names(of name: String) -> [String] {
     let main = canonical(name)
-    guard let parts = UnitName(main) else { return [main] }
-    var aliases = links.keys.filter { $0 != main && canonical($0) == main }
-    if let template = parts.template {
-      aliases += links.keys.filter { $0 != template && canonical($0) == template }
-        .compactMap(UnitName.init).map(parts.instance)
+    var others = aliases[main] ?? []
+    if let parts = UnitName(main), let template = parts.template {
+      others += (aliases[template] ?? []).compactMap(UnitName.init).map(parts.instance)
     }
-    return [main] + aliases.sorted()
+    return [main] + others.filter { $0 != main }.sorted()
   }
 
   // MARK: Units
