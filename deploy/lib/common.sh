@@ -17,7 +17,7 @@ find_swift() {
 
 # What the build needs, and what a device needs beside it.
 BUILD_PACKAGES="binutils libc6-dev libstdc++-12-dev gcc pkg-config libmosquitto-dev libssl-dev libsqlite3-dev libdbus-1-dev
-  libkeyutils-dev libcrypt-dev libmicrohttpd-dev"
+  libkeyutils-dev libcrypt-dev libmicrohttpd-dev libtss2-dev"
 BROKER_PACKAGES="mosquitto"
 
 missing_packages() {

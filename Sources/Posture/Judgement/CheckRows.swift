@@ -45,7 +45,9 @@ struct CheckRows {
     guard door.counts else { return false }
     switch door.class {
     case .elevation: return kinds[door.subject] != .service && kinds[door.subject] != .root
-    case .secret: return !door.name.hasPrefix("secrets@") || door.isDefault
+    case .secret:
+      if kinds[door.subject] == .root, !owners.contains(where: { $0.name == door.subject }) { return false }
+      return !door.name.hasPrefix("secrets@") || door.isDefault
     default: return true
     }
   }

@@ -13,7 +13,8 @@ struct AuthContext {
     self.system = system
     distribution = Distribution(system)
     accounts = system.shared { Accounts(system) }
-    pam = PAM(system, distribution, accounts)
+    let (distribution, accounts) = (distribution, accounts)
+    pam = system.shared { PAM(system, distribution, accounts) }
     startup = Startup(system)
   }
 }

@@ -12,6 +12,7 @@ public struct KeyringProbe: Probe {
     let active = ActiveProbes(context)
     var result = ProbeResult()
     for part in Self.parts { result.add(part(context)) }
+    result.remarks += DefaultStoreRemarks.look(context, result.doors)
     active.finish(&result)
     return result
   }

@@ -26,7 +26,8 @@ public enum SecretServiceProbe {
     return access(socket, F_OK) == 0 ? "unix:path=\(socket)" : nil
   }
 
-  private static func examine(_ address: String?, _ deadline: Int64) -> SecretServiceResult {
+  /// On this thread.
+  static func examine(_ address: String?, _ deadline: Int64) -> SecretServiceResult {
     guard let address else { return SecretServiceResult(.noSession) }
     var result = SecretServiceResult(.failed)
     do throws(SessionBus.Failure) {
@@ -37,7 +38,7 @@ public enum SecretServiceProbe {
         result.outcome = .noDefault
         return result
       }
-      result.collection = SecretService.name(of: collection)
+      result.collection = collectionName(collection)
       result.outcome = try outcome(service, provider, collection)
     } catch {
       switch error {
@@ -47,6 +48,22 @@ public enum SecretServiceProbe {
       }
     }
     return result
+  }
+
+  /// The last part of the path, in which every byte that is no letter or digit stands as `_` and two hexadecimal digits.
+  static func collectionName(_ path: String) -> String {
+    var out: [UInt8] = []
+    var rest = Array(Path.name(of: path).utf8)[...]
+    while let byte = rest.popFirst() {
+      let digits = String(decoding: rest.prefix(2), as: UTF8.self)
+      if byte == UInt8(ascii: "_"), digits.utf8.count == 2, let value = UInt8(digits, radix: 16) {
+        out.append(value)
+        rest = rest.dropFirst(2)
+      } else {
+        out.append(byte)
+      }
+    }
+    return String(decoding: out, as: UTF8.self)
   }
 
   /// Providers that store without asking their user first.
@@ -95,22 +112,6 @@ private struct SecretService {
   func defaultCollection() throws(SessionBus.Failure) -> String? {
     let path = try bus.call(Self.name, Self.root, Self.service, "ReadAlias") { $0.string("default") }.text
     return path == "/" ? nil : path
-  }
-
-  /// The last part of the path, in which every byte that is no letter or digit stands as `_` and two hexadecimal digits.
-  static func name(of path: String) -> String {
-    var out: [UInt8] = []
-    var rest = Array(Path.name(of: path).utf8)[...]
-    while let byte = rest.popFirst() {
-      let digits = String(decoding: rest.prefix(2), as: UTF8.self)
-      if byte == UInt8(ascii: "_"), digits.utf8.count == 2, let value = UInt8(digits, radix: 16) {
-        out.append(value)
-        rest = rest.dropFirst(2)
-      } else {
-        out.append(byte)
-      }
-    }
-    return String(decoding: out, as: UTF8.self)
   }
 
   func isLocked(_ collection: String) throws(SessionBus.Failure) -> Bool {

@@ -61,6 +61,8 @@ extension SecretServiceResult {
       facts.doors.append(unseenDoor(name, owner))
     }
     for index in facts.doors.indices where facts.doors[index].name == name && facts.doors[index].subject == owner {
+      // A provider calls a collection without a password locked until somebody asks for it.
+      if outcome == .locked, facts.doors[index].answer == .notRequired { continue }
       facts.doors[index].proof = proof
     }
   }

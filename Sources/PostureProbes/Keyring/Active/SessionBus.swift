@@ -28,10 +28,20 @@ final class SessionBus {
     connection = opened
     // Otherwise libdbus would end this process with the bus.
     dbus_connection_set_exit_on_disconnect(connection, 0)
+    try authenticate()
     // Not dbus_bus_register, which waits for 25 seconds.
     let hello = try call(Self.bus, "/org/freedesktop/DBus", Self.bus, "Hello")
     guard let name = hello.text else { throw .malformed }
     dbus_bus_set_unique_name(connection, name)
+  }
+
+  /// A call on a connection that is not authenticated yet waits without end for a bus that does not speak.
+  private func authenticate() throws(Failure) {
+    while dbus_connection_get_is_authenticated(connection) == 0 {
+      let left = deadline - Clock.boottimeMilliseconds
+      guard left > 0 else { throw .timeout }
+      guard dbus_connection_read_write(connection, Int32(left)) != 0 else { throw .noBus("") }
+    }
   }
 
   deinit {

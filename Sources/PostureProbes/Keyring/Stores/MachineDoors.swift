@@ -1,10 +1,11 @@
 import Posture
+import PosturePlatform
 
 /// What the machine itself keeps or offers: the host key of systemd-creds, the TPM, this agent's own signing key.
 enum MachineDoors {
   private static let hostKey = "/var/lib/systemd/credential.secret"
   /// Where the agent's signing key is kept as a file.
-  static let agentKey = "/var/lib/posture-attest/key.pem"
+  static let agentKey = DeviceFolder.standard.attesterKey
 
   static func look(_ context: KeyringContext) -> ProbeResult {
     var result = ProbeResult()

@@ -39,13 +39,20 @@ enum SSHPrivateKey: Hashable, Sendable {
 
   // MARK: PEM (RFC 7468, RFC 1421)
 
+  private static let begin = Array("-----BEGIN ".utf8)
+
   private static func pem(_ bytes: [UInt8]) -> SSHPrivateKey? {
-    let text = String(decoding: bytes, as: UTF8.self)
-    var lines = text.split(whereSeparator: \.isNewline).map { $0.trimmingSpace }[...]
-    lines = lines.drop { !($0.hasPrefix("-----BEGIN ") && $0.hasSuffix("PRIVATE KEY-----")) }
-    guard let first = lines.popFirst() else { return nil }
-    let body = lines.prefix { !$0.hasPrefix("-----END ") }
+    var lines = bytes.split(separator: UInt8(ascii: "\n"))[...]
+    lines = lines.drop { !($0.starts(with: begin) && text($0).hasSuffix("PRIVATE KEY-----")) }
+    guard let first = lines.popFirst().map(text) else { return nil }
+    let body = lines.prefix { !$0.starts(with: "-----END ".utf8) }
     guard body.endIndex < lines.endIndex else { return .damaged("truncated") }
+    return pem(first, body.map(text))
+  }
+
+  private static func text(_ line: ArraySlice<UInt8>) -> String { String(decoding: line, as: UTF8.self).trimmingSpace }
+
+  private static func pem(_ first: String, _ body: [String]) -> SSHPrivateKey {
     switch first {
     case "-----BEGIN ENCRYPTED PRIVATE KEY-----": return .passphrase
     case "-----BEGIN PRIVATE KEY-----": return .open
@@ -57,13 +64,21 @@ enum SSHPrivateKey: Hashable, Sendable {
     }
   }
 
-  private static func decoded(_ body: ArraySlice<String>) -> [UInt8]? {
-    let letters = body.joined().map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 }.filter { $0 != "=" }
-    return Base64URL.decode(String(letters))
+  /// From the alphabet with `+`, `/` and padding.
+  private static func decoded(_ body: [String]) -> [UInt8]? {
+    let letters = body.flatMap(\.utf8).compactMap { byte -> UInt8? in
+      switch byte {
+      case UInt8(ascii: "="): nil
+      case UInt8(ascii: "+"): UInt8(ascii: "-")
+      case UInt8(ascii: "/"): UInt8(ascii: "_")
+      default: byte
+      }
+    }
+    return Base64URL.decode(letters[...])
   }
 
   /// OpenSSH's PROTOCOL.key: magic, cipher, kdf, kdf options, number of keys, public keys, the rest.
-  private static func openSSH(_ body: ArraySlice<String>) -> SSHPrivateKey {
+  private static func openSSH(_ body: [String]) -> SSHPrivateKey {
     guard let bytes = decoded(body), bytes.starts(with: "openssh-key-v1\0".utf8) else { return .damaged("not base64") }
     var reader = ByteReader(bytes, from: 15)
     guard let cipher = text(&reader), text(&reader) != nil, string(&reader) != nil, reader.big32() == 1,
@@ -98,7 +113,7 @@ enum SSHPrivateKey: Hashable, Sendable {
   }
 
   /// TSSPrivKey (tpm2-openssl): SEQUENCE { OID, [0] emptyAuth BOOLEAN, … }.
-  private static func tss2(_ body: ArraySlice<String>) -> SSHPrivateKey {
+  private static func tss2(_ body: [String]) -> SSHPrivateKey {
     guard let bytes = decoded(body), let mark = emptyAuth(bytes) else { return .damaged("not DER") }
     return .tpm(password: !mark)
   }

@@ -22,7 +22,7 @@ struct VolumeDoor {
       return (withoutHeader(plan, error), [])
     }
     let ways = VolumeWays(header, plan, mapping.place)
-    return (door(ways, Door.Proof(.header, .ok)), ways.remarks + binding(ways))
+    return (door(ways, Door.Proof(.header, .ok)), ways.remarks)
   }
 
   private func door(_ ways: VolumeWays, _ proof: Door.Proof) -> Door {
@@ -54,15 +54,6 @@ struct VolumeDoor {
     door.cause = Cause("unreadable", observed: "\(headerPath) \(fault.words)")
     door.proof = proof
     return door
-  }
-
-  /// A passcode that opens the volume on any machine.
-  private func binding(_ ways: VolumeWays) -> [Cause] {
-    guard let opening = ways.opening, opening.answer == .required, !opening.isDeviceBound else { return [] }
-    return [
-      Cause(
-        "passcodeBoundPortable", observed: "volume:\(mapping.name) opens on any machine", evidence: [mapping.place])
-    ]
   }
 
   /// False for plain dm-crypt and TrueCrypt, which keep no list of ways in.

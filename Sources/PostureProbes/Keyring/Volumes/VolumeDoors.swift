@@ -13,12 +13,21 @@ enum VolumeDoors {
       door.counts = used.contains(mapping.name)
       result.doors.append(door)
       result.remarks += remarks.map { Remark($0, check: .disk, door: door.name) }
+      result.remarks += portability(of: door, mapping)
     }
     for mount in mounts {
       if let door = volumes.unmappedDoor(of: mount) { result.doors.append(door) }
     }
     for index in result.doors.indices { result.doors[index].holdsSystem = result.doors[index].name == system }
     return result
+  }
+
+  /// A passcode that opens the volume on any machine.
+  private static func portability(of door: Door, _ mapping: Mapping) -> [Remark] {
+    guard let opening = door.opening, opening.answer == .required, !opening.isDeviceBound else { return [] }
+    let cause = Cause(
+      "passcodeBoundPortable", observed: "\(door.name) opens on any machine", evidence: [mapping.place])
+    return [Remark(cause, check: .deviceBinding, door: door.name)]
   }
 }
 

@@ -1,0 +1,49 @@
+import Posture
+
+/// What is worth a remark about the stores that new secrets go to.
+enum DefaultStoreRemarks {
+  static func look(_ context: KeyringContext, _ doors: [Door]) -> [Remark] {
+    let stores = doors.filter { $0.isDefault && $0.answer == .required }
+    if stores.isEmpty { return [] }
+    let bound = Set(doors.filter { $0.opening?.isDeviceBound == true }.map(\.name))
+    return stores.flatMap { store in
+      [
+        lockedAtLogin(context, store),
+        bound.contains(store.liesOn ?? "") ? nil : portable(store),
+      ].compactMap { $0 }
+    }
+  }
+
+  private static func portable(_ store: Door) -> Remark {
+    let cause = Cause(
+      "passcodeBoundPortable", observed: "\(store.name) opens on any machine",
+      evidence: store.because.compactMap(\.place))
+    return Remark(cause, check: .deviceBinding, subject: store.subject, door: store.name)
+  }
+
+  // MARK: Unlocked at login
+
+  /// Services through which somebody comes in with a password.
+  private static let services = ["gdm-password", "lightdm", "sddm", "greetd", "lxdm", "login"]
+  private static let modules = [
+    ("secrets@gnome-keyring:", ["pam_gnome_keyring.so"]),
+    ("secrets@kwallet:", ["pam_kwallet5.so", "pam_kwallet.so"]),
+  ]
+
+  /// Inconvenient, and no hole: the store keeps its own passcode.
+  private static func lockedAtLogin(_ context: KeyringContext, _ store: Door) -> Remark? {
+    guard let modules = modules.first(where: { store.name.hasPrefix($0.0) })?.1 else { return nil }
+    let (distribution, accounts, system) = (context.distribution, context.accounts, context.system)
+    let pam = system.shared { PAM(system, distribution, accounts) }
+    let present = services.filter(pam.hasService)
+    guard !present.isEmpty else { return nil }
+    let isUnlocked = present.contains { service in
+      pam.lines(of: service, .auth).contains { modules.contains($0.module) && $0.isInstalled }
+    }
+    if isUnlocked { return nil }
+    let cause = Cause(
+      "keyringNotUnlockedAtLogin", observed: "no login hands its password to \(store.name)",
+      evidence: store.because.compactMap(\.place))
+    return Remark(cause, check: .keyring, subject: store.subject, door: store.name)
+  }
+}
