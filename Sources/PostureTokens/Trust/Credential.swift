@@ -3,11 +3,11 @@ public import Posture
 /// A credential whose chain of signatures ends at a root that is known here. Its dates are a separate question
 /// (``check(at:)``), so that what is verified once can be asked again later.
 public struct Credential: Hashable, Sendable {
+  /// Without the issuer's credential: a monitor keeps one of these per device, and ``issuer`` says what is left of it.
   public let claims: CredentialClaims
   public let key: PublicKey
   /// The key that signed it.
   public let signer: String
-  public let token: Token
   /// The issuer between the root and this one; nil for an issuer and a root.
   public let issuer: Issuer?
 

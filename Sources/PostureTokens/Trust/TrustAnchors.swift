@@ -79,9 +79,10 @@ public struct TrustAnchors: Sendable {
   }
 
   private static func credential(_ token: Token, issuer: Credential.Issuer?) throws(TokenError) -> Credential {
-    let claims = try token.claims(CredentialClaims.init(claims:))
+    var claims = try token.claims(CredentialClaims.init(claims:))
+    claims.issuerCredential = nil
     let key: PublicKey
     do throws(KeyError) { key = try PublicKey(claims.grant.key) } catch { throw TokenError(.key, error.description) }
-    return Credential(claims: claims, key: key, signer: token.kid, token: token, issuer: issuer)
+    return Credential(claims: claims, key: key, signer: token.kid, issuer: issuer)
   }
 }
