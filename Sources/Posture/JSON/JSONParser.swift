@@ -106,6 +106,8 @@ public struct JSONParser {
     var names = Set<String>()
     skipSpace()
     if take(UInt8(ascii: "}")) { return .object([]) }
+    // Most of our objects have several members; growing from one to four would allocate three times.
+    members.reserveCapacity(4)
     repeat {
       skipSpace()
       guard byte == UInt8(ascii: "\"") else { throw fail(.syntax) }
