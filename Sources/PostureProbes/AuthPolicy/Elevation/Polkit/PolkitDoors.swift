@@ -23,6 +23,7 @@ struct PolkitDoors {
   private let rules: PolkitRules
   private let authority: PolkitAuthority
   private let administrators: PolkitAdministrators
+  private let demands: PolkitDemands
   private var result = ProbeResult()
 
   private init(_ context: AuthContext) {
@@ -31,6 +32,7 @@ struct PolkitDoors {
     rules = PolkitRules(context.system)
     authority = PolkitAuthority(context.system)
     administrators = PolkitAdministrators(context, rules, authority)
+    demands = PolkitDemands(actions, rules, authority, administrators)
   }
 
   private mutating func look(isInstalled: Bool) {
@@ -77,13 +79,8 @@ struct PolkitDoors {
 
   private func isEased(_ id: String, _ account: Account?) -> Bool {
     PolkitActions.Standing.allCases.contains { standing in
-      let (now, _) = demands(id, account, standing)
-      let (before, _) = demands(id, account, standing, vendorOnly: true)
-      let easiest = before.compactMap { $0?.rank }.min() ?? 0
-      return now.contains { demand in
-        // What cannot be told is shown only where the text means this action.
-        demand.map { $0.rank < easiest } ?? !before.contains(nil)
-      }
+      guard let before = demands.answer(id, account, standing, vendorOnly: true).demand else { return false }
+      return demands.answer(id, account, standing).demand.map { $0.rank < before.rank } ?? true
     }
   }
 
@@ -93,16 +90,13 @@ struct PolkitDoors {
     var door = Door("polkit:\(id)", .elevation, subject, .never, because: [])
     var opening: Opening? = .never
     for standing in PolkitActions.Standing.allCases {
-      let (demands, place) = demands(id, account, standing)
+      let (demand, place) = demands.answer(id, account, standing)
       let reason = place.map { Reason("polkit.rule", $0) } ?? Reason("polkit.default", actions.actions[id]?.place)
-      if !door.because.contains(reason) { door.because.append(reason) }
-      for demand in demands.sorted(by: { ($0?.rank ?? 9) < ($1?.rank ?? 9) }) {
-        let (outcome, whose) = proof(demand, account, id, reason.place)
-        for step in outcome.because where !door.because.contains(step) { door.because.append(step) }
-        if door.cause == nil || outcome.opening?.answer == .notRequired { door.cause = outcome.cause ?? door.cause }
-        if door.whose == nil { door.whose = whose }
-        opening = Self.either(opening, outcome.opening)
-      }
+      let (outcome, whose) = proof(demand, account, id, reason.place)
+      for step in [reason] + outcome.because where !door.because.contains(step) { door.because.append(step) }
+      if door.cause == nil || outcome.opening?.answer == .notRequired { door.cause = outcome.cause ?? door.cause }
+      if door.whose == nil { door.whose = whose }
+      opening = Self.either(opening, outcome.opening)
     }
     if let cause = rules.unreadable.first, opening?.answer != .notRequired {
       opening = nil
@@ -136,46 +130,5 @@ struct PolkitDoors {
         "polkitRuleUnknown", observed: "the rule may decide about \(id)", evidence: place.map { [$0] })
       return (PAM.Outcome(opening: nil, because: [Reason("polkit.ruleUnknown", place)], cause: cause), nil)
     }
-  }
-
-  /// What the action may ask of this person from there; nil among them: cannot be told.
-  private func demands(
-    _ id: String, _ account: Account?, _ standing: PolkitActions.Standing, vendorOnly: Bool = false
-  ) -> (Set<PolkitActions.Demand?>, Place?) {
-    var question = administrators.question(id, account, standing)
-    let standard = actions.actions[id]?.defaults[standing] ?? .no
-    var (values, place) = rules.results(question, vendorOnly: vendorOnly)
-    if id == "org.freedesktop.policykit.exec" {
-      // A rule may mean some programs only: those that are root by themselves count.
-      for program in Set(rules.rules.flatMap(\.literals)) where RootCommands.amountsToRoot(program) {
-        guard program.hasPrefix("/") else { continue }
-        question.program = program
-        let (more, where_) = rules.results(question, vendorOnly: vendorOnly)
-        if more != values {
-          values.formUnion(more)
-          place = where_
-        }
-      }
-    }
-    var result: Set<PolkitActions.Demand?> = []
-    for value in values {
-      switch value {
-      case .nothing: result.formUnion(local(id, account, standing, vendorOnly, standard, &place))
-      case .text(let text): result.insert(PolkitActions.Demand(text))
-      default: result.insert(nil)
-      }
-    }
-    return (result, place)
-  }
-
-  /// The local authority of old systems, and the action's default.
-  private func local(
-    _ id: String, _ account: Account?, _ standing: PolkitActions.Standing, _ vendorOnly: Bool,
-    _ standard: PolkitActions.Demand, _ place: inout Place?
-  ) -> Set<PolkitActions.Demand?> {
-    let found = authority.demand(id, standing, vendorOnly: vendorOnly) { administrators.isMeant($0, account) }
-    guard let found else { return [standard] }
-    place = found.place
-    return found.demand == nil ? [standard, nil] : [found.demand]
   }
 }

@@ -10,6 +10,8 @@ struct PolkitRuleFile {
 
   static func rules(of tokens: [PolkitTokens.Entry], _ path: String, isVendor: Bool) -> [PolkitRules.Rule] {
     var file = PolkitRuleFile(tokens: tokens, path: path, isVendor: isVendor)
+    // An error of syntax: polkitd reports it and goes on without the file.
+    guard file.isBalanced else { return [] }
     var at = 0
     while at < tokens.count { at = file.rule(at) ?? file.declaration(at) ?? at + 1 }
     return file.rules
@@ -38,8 +40,8 @@ struct PolkitRuleFile {
   }
 
   private static let easing: Set<PolkitToken> = [
-    .name("YES"), .name("AUTH_SELF"), .name("AUTH_SELF_KEEP"), .sign("["), .text("yes"), .text("auth_self"),
-    .text("auth_self_keep"),
+    .name("YES"), .name("AUTH_SELF"), .name("AUTH_SELF_KEEP"), .text("YES"), .text("AUTH_SELF"),
+    .text("AUTH_SELF_KEEP"), .text("yes"), .text("auth_self"), .text("auth_self_keep"),
   ]
 
   private static func function(_ tokens: ArraySlice<PolkitTokens.Entry>) -> PolkitScript.Function? {
@@ -74,6 +76,17 @@ struct PolkitRuleFile {
       return values.count == items.count ? .list(values) : nil
     default: return nil
     }
+  }
+
+  private var isBalanced: Bool {
+    let pairs = ["(": ")", "[": "]", "{": "}"]
+    var open: [String] = []
+    for entry in tokens {
+      guard case .sign(let sign) = entry.token else { continue }
+      if let closing = pairs[sign] { open.append(closing) }
+      if pairs.values.contains(sign), open.popLast() != sign { return false }
+    }
+    return open.isEmpty
   }
 
   /// The index of the bracket that closes the one at `open`, or of the last token.

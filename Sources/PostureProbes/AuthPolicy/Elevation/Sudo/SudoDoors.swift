@@ -111,17 +111,26 @@ struct SudoDoors {
     if let shutReason { return Door(name, .elevation, subject, .never, because: [shutReason]) }
     let (opening, whose) = outcome(assumed(false).decide(command, for: person), command, person)
     var (other, _) = outcome(assumed(true).decide(command, for: person), command, person)
-    if let hidden = reading?.source.unreadable.first, opening.opening?.answer != .notRequired {
-      other = PAM.Outcome(
-        opening: nil, because: [Reason("sudo.unreadable", hidden.place)],
-        cause: Cause("unreadable", observed: hidden.observed, evidence: [hidden.place]))
-    }
+    if let hidden, opening.opening?.answer != .notRequired { other = hidden }
     let final = opening.opening == other.opening ? opening : undecided(opening, other)
     var door = Door(
       name, .elevation, subject, final.opening, because: (reading.map { [$0.reason] } ?? []) + final.because,
       cause: final.cause)
     door.whose = final.opening == nil || final.opening == .never ? nil : whose
     return door
+  }
+
+  /// Rules that cannot be seen: a file that may not be read, or a directory that is asked too.
+  private var hidden: PAM.Outcome? {
+    if let file = reading?.source.unreadable.first {
+      return PAM.Outcome(
+        opening: nil, because: [Reason("sudo.unreadable", file.place)],
+        cause: Cause("unreadable", observed: file.observed, evidence: [file.place]))
+    }
+    guard let directory = SudoDirectory.place(context) else { return nil }
+    return PAM.Outcome(
+      opening: nil, because: [Reason("sudo.directory", directory)],
+      cause: Cause("unknownDoor", observed: "further rules of sudo come from a directory", evidence: [directory]))
   }
 
   private func undecided(_ one: PAM.Outcome, _ other: PAM.Outcome) -> PAM.Outcome {

@@ -37,7 +37,7 @@ enum SudoersGrants {
       users = try SudoersParser.list(&scanner) { (s) throws(SudoersSyntaxError) in try s.user() }
     }
     if scanner.takeSpaced(":"), scanner.byte != UInt8(ascii: ")") {
-      groups = try SudoersParser.list(&scanner) { (s) throws(SudoersSyntaxError) in try s.user() }
+      groups = try SudoersParser.list(&scanner) { (s) throws(SudoersSyntaxError) in try s.group() }
     }
     try scanner.expect(")")
     if users == nil, groups == nil { users = [Sudoers.Item(name: .user(""))] }
@@ -74,9 +74,13 @@ enum SudoersGrants {
     while true {
       scanner.skipBlanks()
       let name = scanner.upperWord()
-      guard tagNames.contains(name) else { return }
+      let start = scanner
       scanner.skip(name.utf8.count)
-      try scanner.expect(":")
+      // Without its colon the word is the name of an alias.
+      guard tagNames.contains(name), scanner.takeSpaced(":") else {
+        scanner = start
+        return
+      }
       if name == "PASSWD" { carried.asksPassword = true }
       if name == "NOPASSWD" { carried.asksPassword = false }
     }

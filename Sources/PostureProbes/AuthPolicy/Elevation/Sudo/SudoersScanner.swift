@@ -128,6 +128,15 @@ struct SudoersScanner {
     return isQuoted ? Self.prefixed(name) : Self.named(name) { .user($0) }
   }
 
+  /// A group where only groups can stand, so that its name needs no prefix.
+  mutating func group() throws(SudoersSyntaxError) -> Sudoers.Name {
+    switch try user() {
+    case .user(let name): .group(name)
+    case .uid(let number): .gid(number)
+    case let name: name
+    }
+  }
+
   /// Inside quotes the prefixes keep their meaning.
   private static func prefixed(_ name: String) -> Sudoers.Name {
     if name.hasPrefix("%:") { return .foreignGroup(String(name.dropFirst(2))) }

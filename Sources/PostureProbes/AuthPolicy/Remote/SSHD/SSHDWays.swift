@@ -91,13 +91,12 @@ struct SSHDWays: Sendable {
   private static let known = ["publickey", "password", "keyboard-interactive", "hostbased", "gssapi-with-mic"]
 
   private var anyMethod: PAM.Outcome {
-    var result = PAM.Outcome.never
-    for name in Self.known {
-      let way = way(name)
-      result = result.or(PAM.Outcome(opening: way.opening, because: way.because, cause: way.cause))
-      if result.opening == .never { result.because += way.because.filter { !result.because.contains($0) } }
+    let ways = Self.known.map(way)
+    let result = ways.reduce(PAM.Outcome.never) {
+      $0.or(PAM.Outcome(opening: $1.opening, because: $1.because, cause: $1.cause))
     }
-    return result
+    // Where all are shut, each of the reasons counts.
+    return result.opening == .never ? .never.after(ways.flatMap(\.because)) : result
   }
 
   /// AuthenticationMethods: every method of one of the lists.

@@ -1,0 +1,247 @@
+import Posture
+import TestKit
+import Testing
+
+@testable import PostureProbes
+
+struct PolkitTests {
+  private static func policy(
+    _ id: String, any: String = "auth_admin", inactive: String = "auth_admin", active: String = "auth_admin"
+  ) -> String {
+    """
+    <?xml version="1.0"?>
+    <!-- <action id="commented.out"> -->
+    <policyconfig><action id="\(id)">
+      <description>An &lt;action&gt;</description>
+      <defaults><allow_any>\(any)</allow_any><allow_inactive>\(inactive)</allow_inactive>
+        <allow_active>
+          \(active)
+        </allow_active></defaults>
+    </action></policyconfig>
+    """
+  }
+
+  private static let exec = "org.freedesktop.policykit.exec"
+  private static let units = "org.freedesktop.systemd1.manage-units"
+
+  private func polkit(_ files: [String: String] = [:]) throws -> PeopleTree {
+    let base = [
+      "/usr/bin/pkexec": "",
+      "/usr/share/polkit-1/actions/a.policy": Self.policy(Self.exec),
+      "/usr/share/polkit-1/actions/b.policy": Self.policy(Self.units),
+      "/usr/share/polkit-1/actions/c.policy": Self.policy("org.example.thing.do"),
+      "/usr/share/polkit-1/rules.d/50-default.rules":
+        "polkit.addAdminRule(function(action, subject) {\n  return [\"unix-group:sudo\"];\n});\n",
+    ]
+    return try PeopleTree(services: ["polkit-1"], base.merging(files) { $1 })
+  }
+
+  private func ruled(_ body: String, in folder: String = "/etc") throws -> PeopleTree {
+    try polkit(["\(folder)/polkit-1/rules.d/10-x.rules": body])
+  }
+
+  // MARK: Administrators
+
+  @Test func `an administrator proves himself, others need an administrator`() throws {
+    let people = try polkit()
+    #expect(try people.answer("polkit") == "required passcode")
+    #expect(try people.door("polkit", "alice")?.whose == nil)
+    #expect(try people.door("polkit", "bob")?.whose == .target)
+    #expect(try people.answer("polkit:\(Self.exec)") == "required passcode")
+  }
+
+  @Test func `nobody in the group: root is asked`() throws {
+    let people = try polkit([
+      "/usr/share/polkit-1/rules.d/50-default.rules":
+        "polkit.addAdminRule(function(a, s) { return [\"unix-group:nobodys\"]; });"
+    ])
+    #expect(try people.door("polkit", "alice")?.whose == .root)
+    #expect(try people.answer("polkit") == "required passcode")
+  }
+
+  @Test func `the first administrator rule with an answer counts`() throws {
+    let people = try ruled("polkit.addAdminRule(function(a, s) { return [\"unix-user:bob\"]; });")
+    #expect(try people.door("polkit", "alice")?.whose == .target)
+    #expect(try people.door("polkit", "bob")?.whose == nil)
+  }
+
+  @Test func `administrators that cannot be told are unknown`() throws {
+    let people = try ruled("polkit.addAdminRule(function(a, s) { for (;;) {} });")
+    #expect(try people.answer("polkit") == "unknown")
+  }
+
+  // MARK: Forms of rules
+
+  struct Form: CustomStringConvertible, Sendable {
+    let text: String
+    let alice: String
+    let bob: String
+    init(_ condition: String, _ alice: String, _ bob: String, result: String = "YES") {
+      text =
+        "polkit.addRule(function(action, subject) {\n  if (\(condition)) {\n    return polkit.Result.\(result);\n  }\n});\n"
+      self.alice = alice
+      self.bob = bob
+    }
+    init(whole: String, _ alice: String, _ bob: String) {
+      text = whole
+      self.alice = alice
+      self.bob = bob
+    }
+    var description: String { text }
+  }
+
+  private static let asked = "required passcode"
+
+  static let forms: [Form] = [
+    Form("action.id == \"\(units)\" && subject.isInGroup(\"sudo\")", "notRequired", asked),
+    Form("action.id === '\(units)' && subject.user == \"bob\"", asked, "notRequired"),
+    Form("action.id.indexOf(\"org.freedesktop.systemd1.\") == 0", "notRequired", "notRequired"),
+    Form("action.id.startsWith(\"org.freedesktop.systemd1.\") && !subject.isInGroup(\"ops\")", "notRequired", asked),
+    Form("[\"x\", \"\(units)\"].indexOf(action.id) >= 0 && subject.isInGroup(\"ops\")", asked, "notRequired"),
+    Form(
+      "[\"x\", \"\(units)\"].includes(action.id) && (subject.user == \"alice\" || subject.user == \"carol\")",
+      "notRequired", asked),
+    Form("subject.isInGroup(\"sudo\")", "notRequired", asked),
+    Form("subject.groups.indexOf(\"ops\") > -1", asked, "notRequired"),
+    Form(
+      "action.id == \"\(units)\" && subject.local && subject.active && subject.isInGroup(\"ops\")", asked, "notRequired"
+    ),
+    Form("action.id == \"\(units)\" && !subject.local && subject.isInGroup(\"ops\")", asked, "notRequired"),
+    Form("action.id == \"org.example.other\"", asked, asked),
+    Form("action.id == \"\(units)\" && subject.user == \"bob\"", asked, asked, result: "AUTH_SELF"),
+    Form("action.id == \"\(units)\"", "closed", "closed", result: "NO"),
+    Form("action.id == \"\(units)\" && action.lookup(\"unit\") == \"foo.service\"", asked, asked),
+    Form("action.id == \"\(units)\" && action.lookup(\"unit\").match(/^foo/)", "unknown", "unknown"),
+    Form("action.id.match(/systemd1/) && subject.isInGroup(\"ops\")", asked, "unknown"),
+    Form(whole: "polkit.addRule((a, s) => { if (s.user == 'bob') return polkit.Result.YES; });", asked, "notRequired"),
+    Form(
+      whole:
+        "polkit.addRule(function(action, subject) { switch (action.id) { case \"x\": return polkit.Result.NO; case \"\(units)\": return subject.user == \"bob\" ? polkit.Result.YES : null; } });",
+      asked, "notRequired"),
+    Form(
+      whole:
+        "var friends = [\"bob\", \"carol\"];\npolkit.addRule(function(action, subject) { if (friends.indexOf(subject.user) != -1) { polkit.log(\"yes \" + subject.user); return polkit.Result.YES; } return polkit.Result.NOT_HANDLED; });",
+      asked, "notRequired"),
+    Form(
+      whole:
+        "polkit.addRule(function(action, subject) { var ok = subject.isInGroup(\"ops\"); if (!ok) { return; } else return 'yes'; });",
+      asked, "notRequired"),
+    Form(
+      whole:
+        "polkit.addRule(function(action, subject) { for (var i in x) { if (action.id == \"\(units)\") return polkit.Result.YES; } });",
+      "unknown", "unknown"),
+    Form(
+      whole:
+        "polkit.addRule(function(action, subject) { for (var i in x) { if (action.id == \"org.example.other\") return polkit.Result.YES; } });",
+      asked, asked),
+    Form(
+      whole:
+        "polkit.addRule(function(action, subject) { try { polkit.spawn([\"x\"]); return polkit.Result.AUTH_ADMIN; } catch (e) {} });",
+      asked, asked),
+    Form(whole: "polkit.addRule(function(action, subject) { return polkit.Result.YES;", asked, asked),
+    Form(whole: "/* polkit.addRule(function(a, s) { return polkit.Result.YES; }); */", asked, asked),
+  ]
+
+  @Test(arguments: forms) func `rules are evaluated`(_ form: Form) throws {
+    let people = try ruled(form.text)
+    #expect(try people.answer("polkit:\(Self.units)") == form.alice)
+    #expect(try people.answer("polkit:\(Self.units)", "bob") == form.bob)
+  }
+
+  @Test func `the first rule with an answer decides, by base name over all directories`() throws {
+    let people = try polkit([
+      "/usr/share/polkit-1/rules.d/05-vendor.rules":
+        "polkit.addRule(function(a, s) { if (a.id == \"\(Self.units)\") return polkit.Result.NO; });",
+      "/etc/polkit-1/rules.d/10-x.rules": "polkit.addRule(function(a, s) { return polkit.Result.YES; });",
+    ])
+    #expect(try people.answer("polkit:\(Self.units)") == "closed")
+    #expect(try people.answer("polkit:\(Self.exec)") == "notRequired")
+  }
+
+  @Test func `pkexec of a program that is root counts, of another one not`() throws {
+    func rule(_ program: String) -> String {
+      "polkit.addRule(function(action, subject) { if (action.id == \"\(Self.exec)\" && action.lookup(\"program\") == \"\(program)\" && subject.isInGroup(\"wheel\")) { return polkit.Result.YES; } });"
+    }
+    #expect(try ruled(rule("/usr/bin/pacman")).answer("polkit:\(Self.exec)") == "notRequired")
+    #expect(try ruled(rule("/usr/bin/pacman")).answer("polkit:\(Self.exec)", "bob") == Self.asked)
+    #expect(try ruled(rule("/usr/lib/backlight-helper")).answer("polkit:\(Self.exec)") == Self.asked)
+  }
+
+  // MARK: Defaults and further actions
+
+  @Test func `the weakest of active, inactive and any counts`() throws {
+    let people = try polkit([
+      "/usr/share/polkit-1/actions/b.policy": Self.policy(Self.units, any: "no", inactive: "no", active: "yes")
+    ])
+    #expect(try people.answer("polkit:\(Self.units)") == "notRequired")
+    let shut = try polkit([
+      "/usr/share/polkit-1/actions/b.policy": Self.policy(Self.units, any: "no", inactive: "no", active: "no")
+    ])
+    #expect(try shut.answer("polkit:\(Self.units)") == "closed")
+    let own = try polkit([
+      "/usr/share/polkit-1/actions/b.policy": Self.policy(
+        Self.units, any: "no", inactive: "no", active: "auth_self_keep")
+    ])
+    #expect(try own.answer("polkit:\(Self.units)", "bob") == Self.asked)
+    #expect(try own.door("polkit:\(Self.units)", "bob")?.whose == nil)
+  }
+
+  @Test func `an action outside the list shows only where a local rule makes it weaker`() throws {
+    let rule =
+      "polkit.addRule(function(a, s) { if (a.id == \"org.example.thing.do\" && s.user == \"bob\") return polkit.Result.YES; });"
+    #expect(try polkit().answer("polkit:org.example.thing.do", "bob") == "absent")
+    #expect(try ruled(rule, in: "/usr/share").answer("polkit:org.example.thing.do", "bob") == "absent")
+    #expect(try ruled(rule).answer("polkit:org.example.thing.do", "bob") == "notRequired")
+    #expect(try ruled(rule).answer("polkit:org.example.thing.do") == "absent")
+  }
+
+  @Test func `a stock desktop has no finding above info`() throws {
+    let people = try polkit([
+      "/usr/share/polkit-1/actions/d.policy": Self.policy(
+        "org.freedesktop.login1.power-off", any: "auth_admin_keep", active: "yes"),
+      "/usr/share/polkit-1/rules.d/org.freedesktop.packagekit.rules": """
+      polkit.addRule(function(action, subject) {
+          if ((action.id == "org.freedesktop.packagekit.package-install" ||
+               action.id == "org.freedesktop.packagekit.package-remove") &&
+              subject.active == true && subject.local == true &&
+              subject.isInGroup("wheel")) {
+                  return polkit.Result.YES;
+          }
+      });
+      """,
+    ])
+    let evidence = Judge.evidence(of: try people.facts, under: .entry)
+    #expect(evidence.checks.first { $0.name == .elevation }?.result == .success)
+    #expect(evidence.findings.filter { $0.check == .elevation && $0.severity > .info }.isEmpty)
+  }
+
+  // MARK: Old systems
+
+  private func old(_ pkla: String) throws -> PeopleTree {
+    try PeopleTree(
+      services: ["polkit-1"],
+      [
+        "/usr/bin/pkexec": "", "/usr/share/polkit-1/actions/b.policy": Self.policy(Self.units),
+        "/etc/polkit-1/localauthority.conf.d/51-debian-sudo.conf": "[Configuration]\nAdminIdentities=unix-group:sudo\n",
+        "/etc/polkit-1/localauthority/50-local.d/x.pkla": pkla,
+      ])
+  }
+
+  @Test func `the local authority of old systems`() throws {
+    let plain = try old("")
+    #expect(try plain.answer("polkit") == Self.asked)
+    #expect(try plain.door("polkit", "bob")?.whose == .target)
+    let people = try old(
+      "[Let bob]\nIdentity=unix-user:bob;unix-group:nobodys\nAction=org.freedesktop.systemd1.*\nResultAny=no\nResultInactive=no\nResultActive=yes\n"
+    )
+    #expect(try people.answer("polkit:\(Self.units)", "bob") == "notRequired")
+    #expect(try people.answer("polkit:\(Self.units)") == Self.asked)
+  }
+
+  @Test func `without polkit no door, masked neither`() throws {
+    #expect(try PeopleTree().answer("polkit") == "absent")
+    let people = try polkit()
+    people.tree.link("/etc/systemd/system/polkit.service", to: "/dev/null")
+    #expect(try people.answer("polkit") == "absent")
+  }
+}

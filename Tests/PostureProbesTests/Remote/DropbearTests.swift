@@ -1,0 +1,104 @@
+import Posture
+import TestKit
+import Testing
+
+@testable import PostureProbes
+
+struct DropbearTests {
+  private static let key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIExampleExampleExampleExampleExampleExamp a@example\n"
+
+  private func dropbear(_ files: [String: String] = [:], root: String = PeopleTree.hash) throws -> FixtureTree {
+    let tree = try FixtureTree([
+      "/etc/passwd": "root:x:0:0:root:/root:/bin/ash\n", "/etc/group": "root:x:0:\n",
+      "/etc/shadow": "root:\(root):1::::::\n", "/usr/sbin/dropbear": "",
+    ])
+    for (path, text) in files { try tree.write(path, text) }
+    return tree
+  }
+
+  private func answer(_ tree: FixtureTree) throws -> String {
+    let door = AuthPolicyProbe().run(on: try System(root: tree.root)).doors
+      .first { $0.name == "ssh@dropbear" && $0.subject == "root" }
+    guard let door else { return "absent" }
+    guard door.answer == .required else { return door.answer.rawValue }
+    return door.opening?.sets.map { $0.factors.map(\.name).joined(separator: "+") }.joined(separator: "|") ?? ""
+  }
+
+  @Test(arguments: [
+    ("", "passcode"), ("-s", "closed"), ("-g", "closed"), ("-w", "closed"), ("-RB -p 22", "passcode"),
+    ("-p 22 -sg", "closed"), ("-G wheel", "closed"), ("-G root", "passcode"), ("-b -s", "passcode"), ("-t", "closed"),
+  ])
+  func `options`(_ options: String, _ wanted: String) throws {
+    #expect(try answer(dropbear(["/etc/default/dropbear": "DROPBEAR_EXTRA_ARGS=\"\(options)\"\n"])) == wanted)
+    #expect(try answer(dropbear(["/etc/conf.d/dropbear": "DROPBEAR_OPTS='\(options)'\n"])) == wanted)
+  }
+
+  @Test func `an empty password needs -B, or OpenWrt`() throws {
+    #expect(try answer(dropbear(root: "")) == "closed")
+    #expect(try answer(dropbear(["/etc/default/dropbear": "DROPBEAR_EXTRA_ARGS=\" -B\"\n"], root: "")) == "notRequired")
+    let openwrt = "config dropbear\n\toption PasswordAuth 'on'\n\toption RootPasswordAuth 'on'\n"
+    #expect(try answer(dropbear(["/etc/config/dropbear": openwrt], root: "")) == "notRequired")
+  }
+
+  @Test(arguments: [
+    ("option PasswordAuth '0'", "token"), ("option RootPasswordAuth 'off'", "token"), ("option enable '0'", "absent"),
+    ("option RootLogin '0'", "closed"), ("option Port '22'", "passcode|token"),
+    ("option PasswordAuth 'off'\nconfig dropbear other\noption Port 2222", "passcode|token"),
+    ("option PasswordAuth 'off'\nconfig system\noption PasswordAuth 'on'", "token"),
+  ])
+  func `OpenWrt's settings`(_ settings: String, _ wanted: String) throws {
+    let tree = try dropbear([
+      "/etc/config/dropbear": "config dropbear\n\(settings)\n", "/etc/dropbear/authorized_keys": Self.key,
+    ])
+    #expect(try answer(tree) == wanted)
+  }
+
+  @Test func `keys, and both together`() throws {
+    let keys = ["/root/.ssh/authorized_keys": Self.key]
+    #expect(try answer(dropbear(keys)) == "passcode|token")
+    #expect(
+      try answer(dropbear(keys.merging(["/etc/default/dropbear": "DROPBEAR_EXTRA_ARGS=-t\n"]) { $1 }))
+        == "passcode+token")
+    #expect(try answer(dropbear(keys.merging(["/etc/shells": "/bin/sh\n"]) { $1 })) == "closed")
+  }
+
+  @Test func `options of the unit`() throws {
+    let tree = try dropbear([
+      "/usr/lib/systemd/system/dropbear.service":
+        "[Service]\nEnvironmentFile=-/etc/default/dropbear\nExecStart=/usr/sbin/dropbear -EF -p \"$PORT\" $DROPBEAR_EXTRA_ARGS\n",
+      "/etc/default/dropbear": "PORT=22\nDROPBEAR_EXTRA_ARGS=\"-w\"\n",
+    ])
+    #expect(try answer(tree) == "closed")
+  }
+}
+
+struct OtherRemoteTests {
+  private func doors(_ files: [String: String]) throws -> [String] {
+    let people = try PeopleTree(files)
+    return try people.facts.doors.filter { $0.name.hasPrefix("remote@") && $0.opening == nil && $0.subject == "*" }.map(
+      \.name)
+  }
+
+  @Test func `what is started and not modelled is unknown`() throws {
+    #expect(try doors([:]).isEmpty)
+    #expect(try doors(["/usr/lib/systemd/system/cockpit.socket": "[Socket]\n"]) == ["remote@cockpit"])
+    #expect(try doors(["/etc/init.d/uhttpd": ""]).isEmpty)
+    #expect(try doors(["/etc/init.d/uhttpd": "", "/www/cgi-bin/luci": ""]) == ["remote@luci"])
+    #expect(
+      try doors(["/etc/inetd.conf": "#shell x\ntelnet stream tcp nowait root /usr/sbin/telnetd\n"]) == ["remote@telnet"]
+    )
+    #expect(try doors(["/etc/xinetd.d/login": "service login\n{\n disable = yes\n}\n"]).isEmpty)
+    #expect(try doors(["/etc/xinetd.d/login": "service login\n{\n disable = no\n}\n"]) == ["remote@rlogin"])
+    #expect(try doors(["/etc/gdm3/daemon.conf": "[xdmcp]\nEnable=true\n"]) == ["remote@xdmcp"])
+    #expect(try doors(["/etc/inittab": "::respawn:/usr/sbin/telnetd -F\n"]).contains("remote@telnet"))
+  }
+
+  @Test func `installed but not started is dormant`() throws {
+    let people = try PeopleTree([
+      "/usr/lib/systemd/system/xrdp.service": "[Service]\n", "/usr/lib/systemd/system/x.service": "",
+    ])
+    people.tree.link("/etc/systemd/system/multi-user.target.wants/x.service", to: "/lib/systemd/system/x.service")
+    #expect(try people.answer("remote@xrdp", "*") == "absent")
+    #expect(try people.codes().contains("dormantDoor"))
+  }
+}

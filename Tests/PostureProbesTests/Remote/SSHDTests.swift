@@ -1,0 +1,237 @@
+import Glibc
+import Posture
+import TestKit
+import Testing
+
+@testable import PostureProbes
+
+struct SSHDTests {
+  private static let key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIExampleExampleExampleExampleExampleExamp a@example\n"
+
+  private func sshd(_ configuration: String, _ files: [String: String] = [:]) throws -> PeopleTree {
+    let base = ["/usr/sbin/sshd": "", "/etc/ssh/sshd_config": configuration]
+    return try PeopleTree(services: ["sshd"], base.merging(files) { $1 })
+  }
+
+  private func keyed(_ configuration: String, _ line: String = key) throws -> PeopleTree {
+    try sshd(configuration, ["/home/alice/.ssh/authorized_keys": line, "/root/.ssh/authorized_keys": line])
+  }
+
+  struct Row: CustomStringConvertible, Sendable {
+    let text: String
+    /// With a key for alice and root.
+    let alice: String
+    let root: String
+    init(_ text: String, _ alice: String, _ root: String) {
+      self.text = text
+      self.alice = alice
+      self.root = root
+    }
+    var description: String { text }
+  }
+
+  private static let both = "required passcode|token"
+
+  static let rows: [Row] = [
+    Row("UsePAM yes", both, "required token"),
+    Row("", both, "required token"),
+    Row("UsePAM yes\nPasswordAuthentication no\nKbdInteractiveAuthentication no", "required token", "required token"),
+    Row("UsePAM yes\nPasswordAuthentication no", both, "required token"),
+    Row("UsePAM no\nPasswordAuthentication no", "required token", "required token"),
+    Row(
+      "UsePAM yes\nPasswordAuthentication no\nChallengeResponseAuthentication no", "required token", "required token"),
+    Row("PermitRootLogin yes", both, both),
+    Row("PermitRootLogin no", both, "closed"),
+    Row("PermitRootLogin without-password", both, "required token"),
+    Row("PermitRootLogin forced-commands-only", both, "closed"),
+    Row("PubkeyAuthentication no", "required passcode", "closed"),
+    Row("AllowUsers bob root", "closed", "required token"),
+    Row("AllowUsers bob\nAllowUsers al*", both, "closed"),
+    Row("DenyUsers alice", "closed", "required token"),
+    Row("AllowGroups sudo", both, "closed"),
+    Row("DenyGroups sudo", "closed", "required token"),
+    Row("AllowUsers alice@10.0.0.0/8", both, "closed"),
+    Row("AuthenticationMethods publickey,password", "required passcode+token", "closed"),
+    Row("AuthenticationMethods publickey,password publickey", "required token", "required token"),
+    Row("AuthenticationMethods any", both, "required token"),
+    Row("AuthenticationMethods none", "notRequired", "notRequired"),
+    Row("AuthorizedKeysFile /etc/ssh/keys/%u", "required passcode", "closed"),
+    Row("AuthorizedKeysFile none", "required passcode", "closed"),
+    Row("AuthorizedKeysFile %h/.ssh/authorized_keys", both, "required token"),
+    Row("AuthorizedKeysFile none\nAuthorizedKeysCommand /usr/bin/sss_ssh_authorizedkeys", both, "required token"),
+    Row("PasswordAuthentication no\nPasswordAuthentication yes\nUsePAM no", "required token", "required token"),
+    Row("Match User alice\nPasswordAuthentication no", "required token", "required token"),
+    Row("PasswordAuthentication no\nMatch User alice\n PasswordAuthentication yes", both, "required token"),
+    Row("PasswordAuthentication no\nMatch Address 10.0.0.0/8\n PasswordAuthentication yes", both, "required token"),
+    Row("PasswordAuthentication no\nMatch Group ops\n PasswordAuthentication yes", "required token", "required token"),
+    Row(
+      "PasswordAuthentication no\nMatch User !alice,*\n PasswordAuthentication yes", "required token", "required token"),
+    Row("Match User bob\nPasswordAuthentication no\nMatch all\nPermitRootLogin no", both, "closed"),
+    Row("PasswordAuthentication=no", "required token", "required token"),
+    Row("passwordauthentication \"no\" # why", "required token", "required token"),
+    Row("#PasswordAuthentication no", both, "required token"),
+    Row("GSSAPIAuthentication yes\nHostbasedAuthentication yes", both, "required token"),
+  ]
+
+  @Test(arguments: rows) func `ways in by configuration`(_ row: Row) throws {
+    let people = try keyed(row.text + "\n")
+    #expect(try people.answer("ssh@sshd") == row.alice)
+    #expect(try people.answer("ssh@sshd", "root") == row.root)
+  }
+
+  @Test func `includes, the first value and the vendor's file`() throws {
+    let people = try sshd(
+      "Include sshd_config.d/*.conf\nPasswordAuthentication yes\n",
+      [
+        "/etc/ssh/sshd_config.d/10-a.conf": "PasswordAuthentication no\nMatch User bob\nPasswordAuthentication yes\n",
+        "/etc/ssh/sshd_config.d/20-b": "PermitRootLogin yes\n",
+      ])
+    #expect(try people.answer("ssh@sshd") == "closed")
+    #expect(try people.answer("ssh@sshd", "bob") == "required passcode")
+    let vendor = try PeopleTree(
+      services: ["sshd"], ["/usr/sbin/sshd": "", "/usr/etc/ssh/sshd_config": "PasswordAuthentication no\n"])
+    #expect(try vendor.answer("ssh@sshd") == "closed")
+  }
+
+  // MARK: Accounts
+
+  @Test func `a locked field without PAM refuses keys too, a star does not`() throws {
+    for (field, answer) in [("!$6$x", "closed"), ("*", "required token"), (PeopleTree.hash, "required token")] {
+      let people = try keyed("UsePAM no\nPasswordAuthentication no\n")
+      try people.tree.write("/etc/shadow", "alice:\(field):1::::::\n")
+      #expect(try people.answer("ssh@sshd") == answer, "\(field)")
+    }
+    let withPAM = try keyed("UsePAM yes\nPasswordAuthentication no\n")
+    try withPAM.tree.write("/etc/shadow", "alice:!x:1::::::\n")
+    #expect(try withPAM.answer("ssh@sshd") == "required token")
+  }
+
+  @Test func `an empty password opens only where sshd permits it`() throws {
+    for (text, answer) in [
+      ("UsePAM yes", "closed"), ("UsePAM yes\nPermitEmptyPasswords yes", "notRequired"), ("UsePAM no", "closed"),
+      ("UsePAM no\nPermitEmptyPasswords yes", "notRequired"),
+    ] {
+      let people = try sshd(text + "\n")
+      try people.tree.write("/etc/shadow", "alice::1::::::\n")
+      #expect(try people.answer("ssh@sshd") == answer, "\(text)")
+    }
+  }
+
+  @Test func `an expired account is refused with a key`() throws {
+    let people = try keyed("UsePAM yes\n")
+    try people.tree.write("/etc/shadow", "alice:\(PeopleTree.hash):19700:0:99999:7::100:\n")
+    #expect(try people.answer("ssh@sshd") == "closed")
+  }
+
+  // MARK: Keys
+
+  struct Line: CustomStringConvertible, Sendable {
+    let text: String
+    let isKey: Bool
+    var description: String { text }
+  }
+
+  static let lines: [Line] = [
+    Line(text: key, isKey: true),
+    Line(text: "# " + key, isKey: false),
+    Line(text: "restrict,command=\"echo ssh-rsa AAAA, x\",from=\"10.*\" " + key, isKey: true),
+    Line(text: "cert-authority " + key, isKey: true),
+    Line(text: "expiry-time=\"20200101\" " + key, isKey: false),
+    Line(text: "expiry-time=\"20990101Z\" " + key, isKey: true),
+    Line(text: "ssh-dss AAAAB3NzaC1kc3MAAACBAExampleExampleExampleExampleExampleEx a\n", isKey: false),
+    Line(text: "ssh-ed25519 short a\n", isKey: false),
+    Line(text: "root:$6$x$y:1::::::\n", isKey: false),
+    Line(text: "\u{0}\u{1}\n", isKey: false),
+    Line(text: "sk-ssh-ed25519@openssh.com AAAAGnNrLXNzaC1lZDI1NTE5QG9wZW5zc2guY29tAAAAIEx a\n", isKey: true),
+  ]
+
+  @Test(arguments: lines) func `lines of authorized_keys`(_ line: Line) throws {
+    let people = try keyed("UsePAM no\nPasswordAuthentication no\n", line.text)
+    #expect(try people.answer("ssh@sshd") == (line.isKey ? "required token" : "closed"))
+  }
+
+  @Test func `forced commands let root in where only they may`() throws {
+    let people = try keyed("PermitRootLogin forced-commands-only\n", "command=\"/bin/backup\" " + Self.key)
+    #expect(try people.answer("ssh@sshd", "root") == "required token")
+  }
+
+  @Test func `a key that others may write is not used, unless StrictModes is off`() throws {
+    for (strict, answer) in [("yes", "closed"), ("no", "required token")] {
+      let people = try keyed("UsePAM no\nPasswordAuthentication no\nStrictModes \(strict)\n")
+      chmod(people.tree.place("/home/alice/.ssh"), 0o777)
+      #expect(try people.answer("ssh@sshd") == answer)
+    }
+  }
+
+  @Test func `certificates of a trusted authority`() throws {
+    let text = "PasswordAuthentication no\nTrustedUserCAKeys /etc/ssh/ca.pub\n"
+    #expect(try sshd(text).answer("ssh@sshd") == "closed")
+    #expect(try sshd(text, ["/etc/ssh/ca.pub": Self.key]).answer("ssh@sshd") == "required token")
+    let named = text + "AuthorizedPrincipalsFile /etc/ssh/principals/%u\n"
+    #expect(try sshd(named, ["/etc/ssh/ca.pub": Self.key]).answer("ssh@sshd") == "closed")
+    let listed = ["/etc/ssh/ca.pub": Self.key, "/etc/ssh/principals/alice": "admin\n"]
+    #expect(try sshd(named, listed).answer("ssh@sshd") == "required token")
+    #expect(try sshd(named, listed).answer("ssh@sshd", "bob") == "closed")
+  }
+
+  @Test func `Kerberos and other hosts count where they can decide`() throws {
+    let people = try sshd("GSSAPIAuthentication yes\n", ["/etc/krb5.keytab": "x"])
+    #expect(try people.answer("ssh@sshd") == "unknown")
+    let hosts = try sshd("HostbasedAuthentication yes\n", ["/etc/ssh/shosts.equiv": "x\n"])
+    #expect(try hosts.answer("ssh@sshd") == "unknown")
+  }
+
+  // MARK: Hostile homes
+
+  @Test func `what owners put in place of their keys costs nothing`() throws {
+    let people = try sshd("UsePAM no\nPasswordAuthentication no\n", ["/home/alice/.ssh/x": ""])
+    people.tree.makeFIFO("/home/alice/.ssh/authorized_keys")
+    people.tree.link("/home/bob/.ssh/authorized_keys", to: "/dev/zero")
+    #expect(try people.answer("ssh@sshd") == "closed")
+    #expect(try people.answer("ssh@sshd", "bob") == "closed")
+    let sparse = try sshd("UsePAM no\nPasswordAuthentication no\n")
+    try sparse.tree.makeSparse("/home/alice/.ssh/authorized_keys", size: 10 << 30)
+    sparse.tree.link("/home/bob/.ssh/authorized_keys", to: "/etc/shadow")
+    #expect(try sparse.answer("ssh@sshd") == "closed")
+    #expect(try sparse.answer("ssh@sshd", "bob") == "closed")
+  }
+
+  @Test func `includes that loop, and a configuration that is no file`() throws {
+    let loop = try sshd("Include /etc/ssh/sshd_config\nPasswordAuthentication no\n")
+    #expect(try loop.answer("ssh@sshd") == "closed")
+    let people = try PeopleTree(services: ["sshd"], ["/usr/sbin/sshd": ""])
+    people.tree.makeFIFO("/etc/ssh/sshd_config")
+    #expect(try people.answer("ssh@sshd") == "unknown")
+  }
+
+  // MARK: Started
+
+  private static let unit =
+    "[Service]\nExecStart=/usr/sbin/sshd -D $SSHD_OPTS\nEnvironmentFile=-/etc/default/ssh\n[Install]\nWantedBy=multi-user.target\n"
+
+  @Test func `dormant, masked, started by its socket`() throws {
+    let files = [
+      "/usr/lib/systemd/system/ssh.service": Self.unit, "/usr/lib/systemd/system/multi-user.target": "[Unit]\n",
+      "/usr/lib/systemd/system/getty@.service": "[Service]\n",
+      "/usr/lib/systemd/system/ssh.socket": "[Socket]\nListenStream=22\n",
+    ]
+    let people = try sshd("UsePAM yes\n", files)
+    people.tree.link(
+      "/etc/systemd/system/getty.target.wants/getty@tty1.service", to: "/lib/systemd/system/getty@.service")
+    #expect(try people.answer("ssh@sshd") == "absent")
+    #expect(try people.codes().contains("dormantDoor"))
+    people.tree.link("/etc/systemd/system/multi-user.target.wants/ssh.service", to: "/lib/systemd/system/ssh.service")
+    #expect(try people.answer("ssh@sshd") == "required passcode")
+  }
+
+  @Test func `options of the command line come first`() throws {
+    let people = try sshd(
+      "PasswordAuthentication yes\n",
+      [
+        "/usr/lib/systemd/system/ssh.service": Self.unit,
+        "/etc/default/ssh": "SSHD_OPTS=\"-o PasswordAuthentication=no -f /etc/ssh/other\"\n",
+        "/etc/ssh/other": "UsePAM no\nPasswordAuthentication yes\n",
+      ])
+    #expect(try people.answer("ssh@sshd") == "closed")
+  }
+}
