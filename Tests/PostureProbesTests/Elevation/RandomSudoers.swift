@@ -73,7 +73,7 @@ struct RandomSudoers {
 
   private mutating func broken() -> String {
     pick([
-      "pta ALL", "pta ALL=(ALL NOPASSWD: ALL", "ALL = ALL", "Defaults", "pta ALL=NOPASSWD", "User_Alias x = y",
+      "pta ALL", "pta ALL=(ALL NOPASSWD: ALL", "ALL = ALL", "Defaults", "pta ALL=NOPASSWD:", "User_Alias x = y",
       "pta, ALL=",
     ])
   }

@@ -194,14 +194,6 @@ struct SudoTests {
     #expect(evidence.findings.filter { $0.severity > .info }.isEmpty)
   }
 
-  @Test func `a rule for a group of the directory leaves its people unknown`() throws {
-    let people = try sudo(
-      "%admins@corp ALL=NOPASSWD: ALL\n%sudo ALL=ALL\n", ["/etc/nsswitch.conf": "passwd: files sss\ngroup: files sss\n"]
-    )
-    #expect(try people.door("sudo", "external:sss")?.answer == .unknown)
-    #expect(try people.answer("sudo") == "required passcode")
-  }
-
   @Test func `rules in a directory cannot be seen`() throws {
     for (services, answer) in [("nss, pam", "required passcode"), ("nss, pam, sudo", "unknown")] {
       let people = try sudo(

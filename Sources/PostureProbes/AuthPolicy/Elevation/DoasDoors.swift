@@ -135,6 +135,7 @@ struct DoasDoors {
     }
     var call = PAM.Call("doas")
     call.caller = account?.name
+    call.callerUID = account?.uid ?? UInt32.max - 1
     call.skipsAuthentication = !rule.asksPassword
     return context.pam.outcome(of: call, for: account)
   }

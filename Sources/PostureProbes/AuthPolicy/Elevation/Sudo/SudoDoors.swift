@@ -182,7 +182,7 @@ struct SudoDoors {
   ) -> PAM.Outcome {
     var account: Account?
     if case .account(let local) = person { account = local }
-    let name = account?.name
+    let caller = account
     if decision.whose == .root { account = context.accounts["root"] }
     if decision.whose == .root, account == nil { return .never }
     guard !isWithoutPAM else {
@@ -191,7 +191,9 @@ struct SudoDoors {
         : PAM.Outcome(opening: .always, because: [], cause: nil)
     }
     var call = PAM.Call(service)
-    call.caller = name
+    // The real uid stays the person's, so that pam_rootok does not take sudo for root.
+    call.caller = caller?.name
+    call.callerUID = caller?.uid ?? UInt32.max - 1
     call.skipsAuthentication = !decision.asksPassword
     return context.pam.outcome(of: call, for: account)
   }
