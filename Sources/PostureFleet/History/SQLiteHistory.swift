@@ -1,4 +1,6 @@
+import Glibc
 public import Posture
+import PosturePlatform
 import PostureSQLite
 
 /// The history in one SQLite file, 0600.
