@@ -4,6 +4,8 @@ extension PAM {
     case ignore, ok, done, bad, die, reset
     /// Passes over so many entries.
     case jump(Int)
+    /// A number that wrapped below zero: nothing is passed over, and nothing can mend it.
+    case badJump
 
     fileprivate static let words: [(name: [UInt8], action: Action)] = [
       (Array("ignore".utf8), .ignore), (Array("ok".utf8), .ok), (Array("done".utf8), .done),
@@ -112,8 +114,7 @@ extension PAM {
         at += 1
       }
       guard at > start, steps != 0 else { return nil }
-      // Wrapped below zero it is a jump that no stack is long enough for.
-      return .jump(steps > 0 ? Int(steps) : Int.max)
+      return steps > 0 ? .jump(Int(steps)) : .badJump
     }
   }
 }

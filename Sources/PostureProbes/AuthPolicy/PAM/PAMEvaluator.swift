@@ -156,8 +156,8 @@ extension PAM {
       case .bad, .die:
         refuse(status)
         isDecided = action == .die
-      case .jump(let count):
-        jump(entries, count, entry.level)
+      case .jump(let count): jump(entries, count, entry.level)
+      case .badJump: now = Saved(impression: .negative, status: .mustFail)
       }
       if isDecided { leave(entries, entry.level) }
       index += 1
