@@ -29,7 +29,7 @@ int main(void) {
     if (sscanf(line, "%4095s %255s %255s %31s %255s %d", folder, service, user, phase, reply, &flags) != 6) return 1;
     answer = strcmp(reply, "-") ? reply : "";
     // A stack that keeps libpam busy for ever ends this process by SIGPROF.
-    struct itimerval limit = {.it_value = {.tv_usec = 500000}};
+    struct itimerval limit = {.it_value = {.tv_usec = 100000}};
     setitimer(ITIMER_PROF, &limit, NULL);
     struct pam_conv conversation = {converse, NULL};
     pam_handle_t *handle = NULL;
