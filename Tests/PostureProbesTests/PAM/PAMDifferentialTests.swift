@@ -13,11 +13,18 @@ struct PAMDifferentialTests {
 
   @Test(.timeLimit(.minutes(10)), .enabled(if: getenv("POSTURE_LONG") != nil, "long tier: set POSTURE_LONG"))
   func `twenty thousand random stacks end as libpam ends them, within a minute`() throws {
-    let start = Clock.monotonicNanoseconds
+    let start = Self.processorTicks
     try compare(stacks: 20_000)
-    let seconds = (Clock.monotonicNanoseconds - start) / 1_000_000_000
-    print("twenty thousand stacks: \(seconds) s")
+    let seconds = (Self.processorTicks - start) / Int(sysconf(Int32(_SC_CLK_TCK)))
+    print("twenty thousand stacks: \(seconds) s of processor time")
     #expect(seconds < 60)
+  }
+
+  /// Of this process and its children: other suites run at the same time.
+  private static var processorTicks: Int {
+    var spent = tms()
+    _ = times(&spent)
+    return Int(spent.tms_utime + spent.tms_stime + spent.tms_cutime + spent.tms_cstime)
   }
 
   private func compare(stacks: Int) throws {
