@@ -97,4 +97,13 @@ int clinux_become(uint32_t uid, uint32_t gid, bool keep_read_search) {
 
 int clinux_drop_network(void) { return unshare(CLONE_NEWNET); }
 int clinux_not_dumpable(void) { return prctl(PR_SET_DUMPABLE, 0); }
-int clinux_end_with_parent(int signal) { return prctl(PR_SET_PDEATHSIG, signal); }
+
+static int act_as_user(uint32_t uid) { return (int)syscall(SYS_setresuid, (uid_t)-1, (uid_t)uid, (uid_t)-1); }
+static int act_as_group(uint32_t gid) { return (int)syscall(SYS_setresgid, (gid_t)-1, (gid_t)gid, (gid_t)-1); }
+
+/* Root changes its group while it may, and comes back to be root before it changes it again. */
+int clinux_act_as(uint32_t uid, uint32_t gid) {
+  if (uid == 0) return act_as_user(uid) < 0 ? -1 : act_as_group(gid);
+  if (act_as_group(gid) < 0) return -1;
+  return act_as_user(uid);
+}

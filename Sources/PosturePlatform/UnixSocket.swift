@@ -28,6 +28,9 @@ public enum UnixSocket {
     return socket
   }
 
+  /// The user of the process at the other end; nil where the system does not say.
+  public static func peer(_ socket: Int32) -> UInt32? { UInt32(exactly: clinux_peer_uid(socket)) }
+
   /// The next connection, not blocking; nil where there is none.
   public static func accept(_ listener: Int32) -> Descriptor? {
     let number = clinux_accept(listener)

@@ -6,7 +6,7 @@ enum Agent {
   static let usage = """
     posture-agent: would a person at this device have to prove who they are, and are its secrets locked behind that proof?
 
-    usage: posture-agent check [--root DIR] [--policy NAME|FILE] [--json | --junit]
+    usage: posture-agent check [--root DIR] [--policy NAME|FILE] [--json | --junit | --token]
                                [--service NAME]... [--user NAME]...
            posture-agent run [--config FILE] [--user USER] [--courier USER]
            posture-agent enroll [--name NAME] [--out FILE] [--new-keys] [--config FILE] [--folder DIR]
@@ -14,11 +14,13 @@ enum Agent {
            posture-agent enroll --install BUNDLE [--config FILE] [--folder DIR] [--user USER] [--courier USER]
            posture-agent attest [--keep] [--config FILE] [--folder DIR] [--socket PATH] [--root DIR] [--user USER]
                                 [--courier USER] [--trusted-clock] [--report-life SECONDS]
+           posture-agent attest --session
            posture-agent status [--config FILE] [--socket PATH] [--json]
            posture-agent --version | --help
 
     USER is a name, a number, or UID:GID. Started as root, attest becomes --user (posture-attest), keeps of root's rights
-    only that to read, and leaves the network; it answers --courier (posture) and root on its socket.
+    only that to read, and leaves the network; it answers --courier (posture) and root on its socket. Started as root, run
+    starts the attester itself and becomes --courier; under systemd the units do both.
 
     exit status: 0 verdict pass, 1 fail, 2 unknown, 64 wrong usage, 70 the agent itself failed
     """

@@ -9,9 +9,11 @@ struct AttestCommand {
   private enum Role: Equatable {
     case serve
     /// Keep another one alive.
-    case keep
+    case keep(withParent: Bool)
     /// Serve on the socket that is standard input, privileges given up already.
     case inherited
+    /// In an owner's session: try its Secret Service for whoever asks.
+    case session
     /// Look, say what was seen, end.
     case examine([String])
   }
@@ -26,8 +28,13 @@ struct AttestCommand {
       try arguments.end()
       return
     }
+    if arguments.flag("--session") {
+      role = .session
+      try arguments.end()
+      return
+    }
     if arguments.flag("--keep") {
-      role = .keep
+      role = .keep(withParent: arguments.flag("--with-parent"))
     } else {
       role = arguments.flag("--inherited") ? .inherited : .serve
     }
@@ -48,7 +55,8 @@ struct AttestCommand {
   private func perform() throws {
     switch role {
     case .examine(let probes): try ExaminationProcess.run(root: settings.root, probes: probes)
-    case .keep: try AttesterProcess.keep(settings)
+    case .session: try SessionService.run(try ServiceManager.handedSocket() ?? SessionService.listen())
+    case .keep(let withParent): try AttesterProcess.keep(settings, parent: withParent ? 0 : -1)
     case .inherited:
       Privilege.hideMemory()
       try AttesterProcess.serve(settings, on: Descriptor(owning: 0))

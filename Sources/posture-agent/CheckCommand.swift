@@ -1,4 +1,5 @@
 import Posture
+import PostureAttester
 import PosturePlatform
 import PostureProbes
 import PostureTerminal
@@ -9,6 +10,7 @@ struct CheckCommand {
     case table
     case json = "--json"
     case junit = "--junit"
+    case token = "--token"
   }
 
   private var root = "/"
@@ -16,6 +18,8 @@ struct CheckCommand {
   private var format = Format.table
   private var services: [String]
   private var users: [String]
+  /// For `--token`.
+  private var signer: SignedCheck?
 
   init(_ arguments: inout Arguments) throws(UsageError) {
     let formats = Format.allCases.filter { arguments.flag($0.rawValue) }
@@ -27,6 +31,7 @@ struct CheckCommand {
     services = try arguments.options("--service")
     users = try arguments.options("--user")
     if let name = try arguments.option("--policy") { policy = try Self.policy(named: name) }
+    if format == .token { signer = try SignedCheck(&arguments) }
     try arguments.end()
   }
 
@@ -54,7 +59,19 @@ struct CheckCommand {
     case .table: EvidenceView.show(evidence, policy)
     case .json: Terminal.out(evidence.json.text)
     case .junit: Terminal.out(evidence.junit(policy))
+    case .token: guard show(token: evidence) else { return ExitStatus.failed }
     }
     return ExitStatus.of(evidence.verdict)
+  }
+
+  private func show(token evidence: Evidence) -> Bool {
+    let isPlain = root == "/" && services.isEmpty && users.isEmpty && policy == .entry
+    do throws(AttesterError) {
+      if let token = try signer?.token(evidence, policy, isPlain: isPlain) { Terminal.out(token) }
+      return true
+    } catch {
+      Terminal.error("posture-agent check --token: \(error)")
+      return false
+    }
   }
 }

@@ -10,11 +10,9 @@ enum DeviceOptions {
   static let courierUser = "posture"
 
   /// The configuration, with what the command line says instead.
-  static func configuration(
-    _ arguments: inout Arguments, _ path: String? = nil
-  ) throws(UsageError) -> AgentConfiguration {
+  static func configuration(_ arguments: inout Arguments) throws(UsageError) -> AgentConfiguration {
     var configuration: AgentConfiguration
-    let path = try arguments.option("--config") ?? path
+    let path = try arguments.option("--config")
     do throws(ConfigurationError) { configuration = try Configured.load(path) } catch {
       throw UsageError(error.description)
     }
@@ -27,28 +25,44 @@ enum DeviceOptions {
     DeviceFolder(try configuration(&arguments).state)
   }
 
-  static func settings(_ arguments: inout Arguments, _ path: String? = nil) throws(UsageError) -> AttesterSettings {
-    let configuration = try configuration(&arguments, path)
-    var settings = AttesterSettings()
-    settings.folder = DeviceFolder(configuration.state)
-    settings.socket = configuration.socket
+  static func settings(_ arguments: inout Arguments) throws(UsageError) -> AttesterSettings {
+    var settings = settings(
+      try configuration(&arguments), attester: try user(&arguments, "--user", attesterUser),
+      courier: try user(&arguments, "--courier", courierUser))
     settings.root = try arguments.option("--root") ?? "/"
-    settings.user = try user(&arguments, "--user", attesterUser)
-    settings.courier = try user(&arguments, "--courier", courierUser)?.uid
-    settings.trustsClock = arguments.flag("--trusted-clock") || configuration.clock == .trusted
-    // One report may be lost, and the next may take its time.
-    settings.reportLife =
-      try arguments.number("--report-life", in: 60...2_678_400).map { Int64($0) }
-      ?? Int64(configuration.period * 2 + 300)
+    if arguments.flag("--trusted-clock") { settings.trustsClock = true }
+    if let life = try arguments.number("--report-life", in: 60...2_678_400) { settings.reportLife = Int64(life) }
     return settings
   }
 
-  /// The user that is named, or the usual one where there is one. Only root can be somebody else.
+  static func settings(
+    _ configuration: AgentConfiguration, attester: Privilege.User?, courier: Privilege.User?
+  ) -> AttesterSettings {
+    var settings = AttesterSettings()
+    settings.folder = DeviceFolder(configuration.state)
+    settings.socket = configuration.socket
+    settings.user = attester
+    settings.courier = courier?.uid
+    settings.trustsClock = configuration.clock == .trusted
+    // One report may be lost, and the next may take its time.
+    settings.reportLife = Int64(configuration.period * 2 + 300)
+    return settings
+  }
+
+  /// The user that is named, or the usual one where there is one.
   static func user(
     _ arguments: inout Arguments, _ option: String, _ usual: String
   ) throws(UsageError) -> Privilege.User? {
-    guard let text = try arguments.option(option) else { return geteuid() == 0 ? Privilege.User(usual) : nil }
+    guard let text = try arguments.option(option) else { return Privilege.User(usual) }
     guard let user = Privilege.User(text) else { throw UsageError("\(option): no such user, or root: \(text)") }
     return user
+  }
+
+  /// Root has to name both: neither attester nor courier may be root.
+  static func demand(_ attester: Privilege.User?, _ courier: Privilege.User?) throws(UsageError) {
+    guard geteuid() != 0 || (attester != nil && courier != nil) else {
+      throw UsageError(
+        "as root, --user and --courier are needed where there is no \(attesterUser) or no \(courierUser)")
+    }
   }
 }

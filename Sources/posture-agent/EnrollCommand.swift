@@ -13,15 +13,15 @@ struct EnrollCommand {
   private let isRenewing: Bool
 
   init(_ arguments: inout Arguments) throws(UsageError) {
-    enrolment = DeviceEnrolment(
-      try DeviceOptions.folder(&arguments),
-      attester: try DeviceOptions.user(&arguments, "--user", DeviceOptions.attesterUser),
-      courier: try DeviceOptions.user(&arguments, "--courier", DeviceOptions.courierUser))
+    let attester = try DeviceOptions.user(&arguments, "--user", DeviceOptions.attesterUser)
+    let courier = try DeviceOptions.user(&arguments, "--courier", DeviceOptions.courierUser)
+    enrolment = DeviceEnrolment(try DeviceOptions.folder(&arguments), attester: attester, courier: courier)
     bundle = try arguments.option("--install")
     out = try arguments.option("--out")
     isRenewing = arguments.flag("--new-keys")
     name = try Self.name(&arguments)
     try arguments.end()
+    try DeviceOptions.demand(attester, courier)
     guard bundle == nil || (out == nil && name == nil && !isRenewing) else {
       throw UsageError("--install goes with none of --name, --out and --new-keys")
     }

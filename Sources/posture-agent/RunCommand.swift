@@ -5,45 +5,45 @@ import PostureCourier
 import PosturePlatform
 import PostureTerminal
 
-/// `posture-agent run`: the courier, until SIGTERM. Started as root, it starts the attester too and gives up its rights.
+/// `posture-agent run`: the courier, until SIGTERM. Started as root it starts the attester first, and is root no more.
 struct RunCommand {
   private let path: String?
-  /// nil where we are not root, and somebody else starts the attester.
-  private let both: (attester: AttesterSettings, courier: Privilege.User)?
+  private let attester: Privilege.User?
+  private let courier: Privilege.User?
 
   init(_ arguments: inout Arguments) throws(UsageError) {
     path = try arguments.option("--config")
-    both = geteuid() == 0 ? try Self.both(&arguments, path) : nil
+    attester = try DeviceOptions.user(&arguments, "--user", DeviceOptions.attesterUser)
+    courier = try DeviceOptions.user(&arguments, "--courier", DeviceOptions.courierUser)
     try arguments.end()
-  }
-
-  private static func both(
-    _ arguments: inout Arguments, _ path: String?
-  ) throws(UsageError) -> (attester: AttesterSettings, courier: Privilege.User) {
-    var courier = arguments
-    guard let user = try DeviceOptions.user(&courier, "--courier", DeviceOptions.courierUser) else {
-      throw UsageError("as root, run needs a user \(DeviceOptions.courierUser) to become, or --courier USER")
-    }
-    let settings = try DeviceOptions.settings(&arguments, path)
-    guard settings.user != nil else {
-      throw UsageError("as root, run needs a user \(DeviceOptions.attesterUser) for the attester, or --user USER")
-    }
-    return (settings, user)
+    try DeviceOptions.demand(attester, courier)
   }
 
   func run() -> Int32 {
     do {
-      if let both {
-        _ = try AttesterProcess.start(both.attester)
-        try Privilege.giveUp(to: both.courier)
-      }
-      return try Courier { () throws(ConfigurationError) in
-        let configuration = try Configured.load(path)
-        return (configuration, try Enrolment(DeviceFolder(configuration.state)))
-      }.run()
+      // Ends with this process.
+      let kept = try startAttester()
+      let status = try carry()
+      _ = consume kept
+      return status
     } catch {
       Terminal.error("<3>posture-agent: \(error)")
       return ExitStatus.failed
     }
+  }
+
+  private func startAttester() throws -> AttesterProcess.Kept? {
+    guard geteuid() == 0, let courier else { return nil }
+    let kept = try AttesterProcess.start(
+      DeviceOptions.settings(try Configured.load(path), attester: attester, courier: courier))
+    try Privilege.become(courier)
+    return kept
+  }
+
+  private func carry() throws(ConfigurationError) -> Int32 {
+    try Courier { () throws(ConfigurationError) in
+      let configuration = try Configured.load(path)
+      return (configuration, try Enrolment(DeviceFolder(configuration.state)))
+    }.run()
   }
 }

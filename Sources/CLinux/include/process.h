@@ -15,8 +15,9 @@ static inline int clinux_term_signal(int status) { return status & 0x7f; }
 /// Drops every capability but CAP_DAC_READ_SEARCH (kept, ambient, across the change of uid) or, with `keep` false, all
 /// of them; then changes to gid and uid, and sets no_new_privs. -1 and errno on failure.
 int clinux_become(uint32_t uid, uint32_t gid, bool keep_read_search);
-/// This process gets `signal` when the thread that started it ends (PR_SET_PDEATHSIG; a change of uid undoes it).
-int clinux_end_with_parent(int signal);
+/// The calling thread alone takes on another effective gid and uid (setresgid(2), setresuid(2) past the C library, which
+/// would change every thread). -1 and errno on failure.
+int clinux_act_as(uint32_t uid, uint32_t gid);
 /// unshare(2) of the network: no interface but a loopback that is down.
 int clinux_drop_network(void);
 /// No core dump, and no ptrace by processes of the same uid.

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Posture
 public import PosturePlatform
 import PostureProbes
 
@@ -20,8 +21,11 @@ public enum ExaminationProcess {
     let system = try System(root: root)
     var visited = Set<String>()
     var listed = Set<String>()
+    var owners: [Subject] = []
     for name in probes.compactMap(ProbeName.init(rawValue:)) {
-      let facts = name.probe.run(on: system)
+      var facts = name.probe.run(on: system)
+      owners += facts.subjects
+      if system.isLive, name == .keyring { OwnersWord.add(to: &facts, owners: owners) }
       let part = ExaminationPart(
         name: name, facts: facts, visited: system.visited.subtracting(visited).sorted(),
         listed: system.listed.subtracting(listed).sorted())

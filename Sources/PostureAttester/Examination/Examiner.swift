@@ -25,7 +25,8 @@ final class Examiner {
   private final class Run {
     let pid: pid_t
     let output: Descriptor
-    var buffer: [UInt8] = []
+    /// The beginning of a line whose end has not come.
+    var line: [UInt8] = []
     var probes: ArraySlice<ProbeName>
     var examination: Examination
     let startedAt: Int64
@@ -97,14 +98,13 @@ final class Examiner {
 
   /// Reads what has come; the examination once it is complete.
   func collect() -> Examination? {
-    guard run != nil else { return nil }
+    guard let run else { return nil }
+    var chunk = [UInt8](repeating: 0, count: 65_536)
     while true {
-      var chunk = [UInt8](repeating: 0, count: 65_536)
-      let count = read(descriptor, &chunk, chunk.count)
+      let count = read(run.output.number, &chunk, chunk.count)
       if count < 0 { return errno == EAGAIN || errno == EINTR ? nil : end("its output broke off") }
       if count == 0 { return end(nil) }
-      run?.buffer += chunk[..<count]
-      if let complaint = takeLines() { return end(complaint) }
+      if let complaint = take(chunk[..<count], run) { return end(complaint) }
     }
   }
 
@@ -114,24 +114,28 @@ final class Examiner {
     return end("did not end within \(program.timeout / 1000) s")
   }
 
-  /// The whole lines of the buffer; what is wrong with them, if anything is.
-  private func takeLines() -> String? {
-    while let buffer = run?.buffer, let newline = buffer.firstIndex(of: 0x0A) {
-      guard let part = try? ExaminationPart(line: Array(buffer[..<newline])), part.name == run?.probes.first else {
+  /// Cuts what has come into lines; what is wrong with them, if anything is.
+  private func take(_ bytes: ArraySlice<UInt8>, _ run: Run) -> String? {
+    var rest = bytes
+    while let newline = rest.firstIndex(of: 0x0A) {
+      run.line += rest[..<newline]
+      rest = rest[(newline + 1)...]
+      guard let part = try? ExaminationPart(line: run.line), part.name == run.probes.first else {
         return "said what makes no sense"
       }
-      run?.buffer.removeFirst(newline + 1)
-      take(part)
+      run.line = []
+      take(part, run)
     }
-    return run?.buffer.count ?? 0 > ExaminationPart.cap ? "said too much" : nil
+    run.line += rest
+    return run.line.count > ExaminationPart.cap ? "said too much" : nil
   }
 
-  private func take(_ part: ExaminationPart) {
-    run?.probes.removeFirst()
-    run?.examination.parts[part.name] = part.facts
-    run?.examination.visited.formUnion(part.visited)
-    run?.examination.listed.formUnion(part.listed)
-    run?.deadline = Clock.boottimeMilliseconds + program.timeout
+  private func take(_ part: ExaminationPart, _ run: Run) {
+    run.probes.removeFirst()
+    run.examination.parts[part.name] = part.facts
+    run.examination.visited.formUnion(part.visited)
+    run.examination.listed.formUnion(part.listed)
+    run.deadline = Clock.boottimeMilliseconds + program.timeout
   }
 
   /// The process is done or done for. The probe it was at has failed; those after it get a process of their own.

@@ -13,9 +13,10 @@ public struct AttesterClient: ~Copyable {
   public mutating func ask(_ request: AttesterRequest, timeout: Int64 = 60_000) throws(AttesterError) -> AttesterAnswer
   {
     let deadline = Clock.boottimeMilliseconds + timeout
-    do throws(SystemError) { try socket.writeAll(request.frame) } catch {
-      throw AttesterError(.internal, error.description)
-    }
+    do throws(SystemError) {
+      var rest = request.frame[...]
+      while !rest.isEmpty { rest = rest.dropFirst(try UnixSocket.send(socket.number, rest)) }
+    } catch { throw AttesterError(.internal, error.description) }
     while true {
       let payload: [UInt8]?
       do throws(FrameError) { payload = try reader.next() } catch { throw AttesterError(.internal, error.description) }

@@ -1,6 +1,6 @@
 import CLinux
 public import Glibc
-import Posture
+public import Posture
 public import PosturePlatform
 
 /// The attester as a process: alone under a service manager, or kept alive by one of its own kind.
@@ -24,22 +24,53 @@ public enum AttesterProcess {
   }
 
   /// Keeps a serving process alive on one socket, so that nobody who is connected later notices that it fell over.
-  /// Returns after SIGTERM or SIGINT.
-  public static func keep(_ settings: AttesterSettings) throws(SystemError) {
+  /// Returns after SIGTERM or SIGINT, and when `parent`, the reading end of a pipe, has lost its writer.
+  public static func keep(_ settings: AttesterSettings, parent: Int32 = -1) throws(SystemError) {
     let listener = try prepare(settings)
-    // Undone by the change of uid: whoever started this one wants it to end with them.
-    clinux_end_with_parent(SIGTERM)
     let signals = Descriptor(owning: try retrying("signalfd") { clinux_signals_and_children() })
-    var keeper = Keeper(arguments: ["attest", "--inherited"] + settings.arguments)
-    try keeper.run(listener.number, signals.number)
+    var keeper = Keeper(
+      arguments: ["attest", "--inherited"] + settings.arguments, signals: signals.number, parent: parent)
+    try keeper.run(listener.number)
   }
 
-  /// Starts ``keep(_:)`` in a process of this binary that ends with the calling thread. As root it changes to
-  /// ``AttesterSettings/user`` by itself.
-  public static func start(_ settings: AttesterSettings) throws(SystemError) -> pid_t {
-    try Command.spawn(
-      "/proc/self/exe", ["attest", "--keep"] + settings.arguments,
-      ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"], in: -1, out: 1, err: 2)
+  /// A keeper that this process started. It ends when this is dropped, and when this process ends however it does.
+  public struct Kept: ~Copyable {
+    public let pid: pid_t
+    /// The kernel would not deliver a signal from us: the other has become another user.
+    private let line: Descriptor
+
+    fileprivate init(pid: pid_t, line: consuming Descriptor) {
+      self.pid = pid
+      self.line = line
+    }
+  }
+
+  /// Starts ``keep(_:parent:)`` in a process of this binary. As root that changes to ``AttesterSettings/user`` by itself.
+  public static func start(_ settings: AttesterSettings) throws(SystemError) -> Kept {
+    let pipe = try Pipe()
+    let pid = try Command.spawn(
+      "/proc/self/exe", ["attest", "--keep", "--with-parent"] + settings.arguments,
+      ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"], in: pipe.reader.number, out: 1, err: 2)
+    return Kept(pid: pid, line: pipe.takeWriter())
+  }
+
+  /// The same evidence as ``Attester/token(of:under:)`` where no attester runs. As root it reads and writes as the owner of
+  /// the attester's folder. Throws `busy` where one runs.
+  public static func sign(
+    _ evidence: Evidence, under policy: Policy, _ settings: AttesterSettings
+  ) throws(AttesterError) -> String {
+    var status = stat()
+    let isThere = stat(settings.folder.attester, &status) == 0
+    guard isThere else { throw AttesterError(.notEnrolled, "\(settings.folder.attester) is missing") }
+    let owner = status.st_uid == 0 ? nil : Privilege.User(uid: status.st_uid, gid: status.st_gid)
+    do throws(SystemError) { try Privilege.act(as: owner) } catch { throw AttesterError(.internal, error.description) }
+    defer { Privilege.actAsRootAgain(owner) }
+    var options = Attester.Options()
+    if let life = settings.reportLife { options.reportLife = life }
+    let attester = try Attester(
+      folder: settings.folder, identity: try DeviceIdentity.load(settings.folder),
+      clock: .system(isTrusted: settings.trustsClock), options: options)
+    return try attester.token(of: evidence, under: policy)
   }
 }
 
@@ -48,28 +79,32 @@ private struct Keeper {
   private static let quickly: Int64 = 10_000
   private static let longestPause: Int64 = 30_000
 
-  let arguments: [String]
+  private let arguments: [String]
+  private let signals: Int32
+  private let parent: Int32
   private var pause: Int64 = 100
 
-  init(arguments: [String]) { self.arguments = arguments }
+  init(arguments: [String], signals: Int32, parent: Int32) {
+    self.arguments = arguments
+    self.signals = signals
+    self.parent = parent
+  }
 
-  mutating func run(_ listener: Int32, _ signals: Int32) throws(SystemError) {
+  mutating func run(_ listener: Int32) throws(SystemError) {
     while true {
       let began = Clock.boottimeMilliseconds
       let pid = try Command.spawn(
         "/proc/self/exe", arguments, ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"], in: listener, out: 1, err: 2)
-      guard hasEnded(pid, signals) else { return }
+      guard hasEnded(pid) else { return }
       pause = Clock.boottimeMilliseconds - began > Self.quickly ? 100 : min(pause * 2, Self.longestPause)
-      guard !isTold(signals, until: Clock.boottimeMilliseconds + pause) else { return }
+      guard !isTold(until: Clock.boottimeMilliseconds + pause) else { return }
     }
   }
 
   /// False where this one was told to end, and has ended the other.
-  private func hasEnded(_ pid: pid_t, _ signals: Int32) -> Bool {
+  private func hasEnded(_ pid: pid_t) -> Bool {
     while waitpid(pid, nil, WNOHANG) == 0 {
-      var polled = pollfd(fd: signals, events: Int16(POLLIN), revents: 0)
-      poll(&polled, 1, -1)
-      guard isEnd(clinux_next_signal(signals)) else { continue }
+      guard isToldNow(waiting: -1) else { continue }
       kill(pid, SIGTERM)
       waitpid(pid, nil, 0)
       return false
@@ -77,14 +112,20 @@ private struct Keeper {
     return true
   }
 
-  private func isTold(_ signals: Int32, until deadline: Int64) -> Bool {
+  private func isTold(until deadline: Int64) -> Bool {
     while true {
       let left = deadline - Clock.boottimeMilliseconds
       guard left > 0 else { return false }
-      var polled = pollfd(fd: signals, events: Int16(POLLIN), revents: 0)
-      if poll(&polled, 1, Int32(left)) > 0, isEnd(clinux_next_signal(signals)) { return true }
+      if isToldNow(waiting: Int32(left)) { return true }
     }
   }
 
-  private func isEnd(_ signal: Int32) -> Bool { signal == SIGTERM || signal == SIGINT }
+  /// Waits for anything at all; true where it means the end.
+  private func isToldNow(waiting milliseconds: Int32) -> Bool {
+    var polled = [signals, parent].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+    guard poll(&polled, 2, milliseconds) > 0 else { return false }
+    if polled[1].revents & Int16(POLLHUP) != 0 { return true }
+    let signal = polled[0].revents == 0 ? -1 : clinux_next_signal(signals)
+    return signal == SIGTERM || signal == SIGINT
+  }
 }

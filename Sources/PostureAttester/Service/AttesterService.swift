@@ -99,8 +99,9 @@ public final class AttesterService {
 
   private func acceptClients() {
     while let socket = UnixSocket.accept(listener.number) {
-      let peer = clinux_peer_uid(socket.number)
-      guard clients.count < Self.mostClients, let uid = UInt32(exactly: peer), allowed.contains(uid) else { continue }
+      guard clients.count < Self.mostClients, let uid = UnixSocket.peer(socket.number), allowed.contains(uid) else {
+        continue
+      }
       let number = socket.number
       clients[number] = Connection(socket)
     }

@@ -28,12 +28,18 @@ public enum Privilege {
     }
   }
 
-  /// Root takes on `user` for a while; for anybody else, and for nil, nothing changes. For programs of one thread.
+  /// Becomes `user` for good, without any right of root's: what the courier does.
+  public static func become(_ user: User) throws(SystemError) {
+    guard geteuid() == 0 else { return }
+    try retrying("become uid \(user.uid)") { clinux_become(user.uid, user.gid, false) }
+    hideMemory()
+  }
+
+  /// Root's calling thread takes on `user` for a while; for anybody else, and for nil, nothing changes.
   static func act(as user: User?) throws(SystemError) {
     guard let user, geteuid() == 0 else { return }
-    try retrying("become gid \(user.gid)") { setegid(user.gid) }
-    do throws(SystemError) { try retrying("become uid \(user.uid)") { seteuid(user.uid) } } catch {
-      setegid(0)
+    do throws(SystemError) { try retrying("become uid \(user.uid)") { clinux_act_as(user.uid, user.gid) } } catch {
+      clinux_act_as(0, 0)
       throw error
     }
   }
@@ -41,8 +47,7 @@ public enum Privilege {
   /// Undoes ``act(as:)``.
   static func actAsRootAgain(_ user: User?) {
     guard user != nil, getuid() == 0 else { return }
-    seteuid(0)
-    setegid(0)
+    clinux_act_as(0, 0)
   }
 
   /// Whatever happens to this process leaves no image of its memory, and no other process of its user looks into it.
@@ -50,12 +55,6 @@ public enum Privilege {
     clinux_not_dumpable()
     var none = rlimit(rlim_cur: 0, rlim_max: 0)
     setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
-  }
-
-  /// Root becomes `user`, without any right that others do not have, for good.
-  public static func giveUp(to user: User) throws(SystemError) {
-    try retrying("become uid \(user.uid)") { clinux_become(user.uid, user.gid, false) }
-    hideMemory()
   }
 
   /// Leaves the network and becomes `user`, with the right to read every file and to look into every folder, and with no

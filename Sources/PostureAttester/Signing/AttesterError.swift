@@ -10,7 +10,7 @@ public struct AttesterError: Error, Hashable, Sendable, CustomStringConvertible 
     self.why = why
   }
 
-  init(_ error: JournalError) { self.init(.store, error.description) }
+  init(_ error: JournalError) { self.init(error.code == .busy ? .busy : .store, error.description) }
 
   public var description: String { "\(code.rawValue): \(why)" }
 }

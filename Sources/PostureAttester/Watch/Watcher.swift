@@ -9,7 +9,7 @@ final class Watcher {
   static let quiet: Int64 = 200
   static let longest: Int64 = 1_000
   /// Directories: more are no configuration, and each costs the kernel a kilobyte.
-  static let most = 8_192
+  private let most: Int
 
   /// Changes that have come to rest.
   private(set) var number: Int64 = 0
@@ -27,7 +27,8 @@ final class Watcher {
   private var spacing: Int64 = 0
 
   /// - Parameter root: the directory that the examined paths are below.
-  init(root: String) {
+  init(root: String, most: Int = 8_192) {
+    self.most = most
     self.root = root == "/" ? "" : root
     inotify = clinux_inotify()
     budget = Bucket(capacity: 20, perSecond: 0.2, now: Clock.boottimeMilliseconds)
@@ -51,8 +52,8 @@ final class Watcher {
     let plan = WatchPlan(visited: examination.visited, listed: examination.listed, node: node)
     self.plan = plan.interests
     for (folder, watch) in watches where plan.interests[folder] == nil { remove(folder, watch) }
-    var isComplete = plan.interests.count <= Self.most
-    for (folder, interest) in plan.interests.sorted(by: { $0.key < $1.key }).prefix(Self.most) {
+    var isComplete = plan.interests.count <= most
+    for (folder, interest) in plan.interests.sorted(by: { $0.key < $1.key }).prefix(most) {
       let isNew = watches[folder] == nil
       guard add(folder) else {
         isComplete = false

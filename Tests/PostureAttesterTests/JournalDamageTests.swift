@@ -1,0 +1,227 @@
+import Glibc
+import Posture
+import PosturePlatform
+import TestKit
+import Testing
+
+@testable import PostureAttester
+@testable import PostureTokens
+
+/// Whatever happens to the files: no number of a key twice, no event number of one chain twice with another content, and
+/// either everything is as it was or a new chain says why it is not.
+@Suite(.serialized) struct JournalDamageTests {
+  private static let parts = [Journal.fileName, "\(Journal.fileName)-wal", Journal.marksName]
+
+  /// A journal as a killed process leaves it, with the newest changes in the log only; or as one that has ended does.
+  private func worn(
+    _ folder: String, _ device: TestDevice, ended: Bool
+  ) throws -> (last: Int64, chain: ReportClaims.ChainHead) {
+    var last: Int64 = 0
+    var attester: Attester? = try device.attester()
+    for round in 0..<12 {
+      last = try device.report(attester!.look(open: round % 2 == 0)).sequence
+      if round == 5 { _ = try attester!.presence(.init(id: "connection-1")) }
+    }
+    let chain = attester!.journal.ledger.chain.claim
+    if ended { attester = nil }
+    for name in Self.parts where Files.exists("\(folder)/\(name)") {
+      try Files.copy("\(folder)/\(name)", to: "\(folder)/kept-\(name)")
+    }
+    return (last, chain)
+  }
+
+  private func restore(_ folder: String) throws {
+    for name in Self.parts { try Files.copy("\(folder)/kept-\(name)", to: "\(folder)/\(name)") }
+    for name in ["\(Journal.fileName)-shm", "\(Journal.fileName).damaged"] { Files.remove("\(folder)/\(name)") }
+  }
+
+  private enum Outcome { case asBefore, newChain }
+
+  private func reopen(
+    _ device: TestDevice, last: Int64, chain: ReportClaims.ChainHead, _ what: String
+  ) throws -> Outcome {
+    let attester = try device.attester()
+    let report = try device.report(attester.look(open: true))
+    #expect(report.sequence > last, "\(what): sequence \(report.sequence) after \(last)")
+    let events = try device.events(attester)
+    if report.chain.chain == chain.chain {
+      #expect(report.chain.number >= chain.number, "\(what): the chain goes back")
+      let continues = events.contains { $0.number == chain.number && SHA256.text(of: $0.claims.bytes) == chain.digest }
+      #expect(continues, "\(what): the chain forks")
+      return .asBefore
+    }
+    guard case .start(let reason) = events.first?.body else {
+      Issue.record("\(what): a chain without a reason")
+      return .newChain
+    }
+    #expect([.damagedStore, .lostStore].contains(reason), "\(what): \(reason)")
+    return .newChain
+  }
+
+  @Test(arguments: [true, false]) func `bytes flipped anywhere`(ended: Bool) throws {
+    try TemporaryFolder.with { folder in
+      let device = try TestDevice(folder)
+      let (last, chain) = try worn(folder, device, ended: ended)
+      let isLong = getenv("POSTURE_LONG") != nil
+      var counts: [String: (asBefore: Int, newChain: Int)] = [:]
+      for name in Self.parts where Files.exists("\(folder)/kept-\(name)") {
+        let size = try Files.read("\(folder)/kept-\(name)").count
+        // The first bytes are headers; the rest is sampled.
+        let step = max(1, size / (isLong ? 400 : 24))
+        for offset in Set(Array(stride(from: 0, to: size, by: step)) + Array(0..<min(size, isLong ? 100 : 12))) {
+          try restore(folder)
+          var bytes = try Files.read("\(folder)/\(name)")
+          bytes[offset] ^= UInt8.random(in: 1...255)
+          try Files.write(bytes, to: "\(folder)/\(name)")
+          switch try reopen(device, last: last, chain: chain, "\(name) at \(offset)") {
+          case .asBefore: counts[name, default: (0, 0)].asBefore += 1
+          case .newChain: counts[name, default: (0, 0)].newChain += 1
+          }
+        }
+      }
+      for (name, count) in counts.sorted(by: { $0.key < $1.key }) {
+        print(
+          "flipped in \(name) (\(ended ? "ended" : "killed")): \(count.asBefore) as before, \(count.newChain) new chains"
+        )
+      }
+    }
+  }
+
+  @Test func `files cut off anywhere, emptied, gone`() throws {
+    try TemporaryFolder.with { folder in
+      let device = try TestDevice(folder)
+      let (last, chain) = try worn(folder, device, ended: false)
+      var outcomes = (asBefore: 0, newChain: 0)
+      for name in Self.parts {
+        let whole = try Files.read("\(folder)/kept-\(name)")
+        for length in Set([0, 1, 16, 99, 100, 4095, 4096, whole.count / 2, whole.count - 1]) where length < whole.count
+        {
+          try restore(folder)
+          try Files.write(Array(whole.prefix(length)), to: "\(folder)/\(name)")
+          switch try reopen(device, last: last, chain: chain, "\(name) cut to \(length)") {
+          case .asBefore: outcomes.asBefore += 1
+          case .newChain: outcomes.newChain += 1
+          }
+        }
+        try restore(folder)
+        Files.remove("\(folder)/\(name)")
+        _ = try reopen(device, last: last, chain: chain, "\(name) gone")
+      }
+      print("cut off: \(outcomes.asBefore) as before, \(outcomes.newChain) new chains")
+      // Everything gone: only the clock is left.
+      for name in Self.parts { Files.remove("\(folder)/\(name)") }
+      #expect(try reopen(device, last: last, chain: chain, "all gone") == .newChain)
+    }
+  }
+
+  @Test func `a damaged file is set aside, and only one of them is kept`() throws {
+    try TemporaryFolder.with { folder in
+      let device = try TestDevice(folder)
+      for round in 0..<3 {
+        try device.attester().look(open: round % 2 == 0)
+        Files.remove("\(folder)/\(Journal.fileName)-wal")
+        try Files.write(Array(repeating: UInt8(round), count: 9_000), to: "\(folder)/\(Journal.fileName)")
+        let attester = try device.attester()
+        guard case .start(.damagedStore) = try device.events(attester).first?.body else {
+          Issue.record("round \(round): \(try device.events(attester).map(\.body))")
+          return
+        }
+        #expect(try Files.read("\(folder)/\(Journal.fileName).damaged") == Array(repeating: UInt8(round), count: 9_000))
+      }
+    }
+  }
+
+  @Test func `another key begins its own sequence and a chain of its own`() throws {
+    try TemporaryFolder.with { folder in
+      let site = try TestSite(now: TestDevice.start)
+      let first = try TestDevice(folder, site: site)
+      for round in 0..<3 { try first.attester().look(open: round % 2 == 0) }
+      let second = try TestDevice(folder, site: site)
+      let report = try second.report(second.attester().look(open: true))
+      #expect(report.sequence == 1)
+      guard case .start(.newKey) = try second.events(second.attester()).first?.body else {
+        Issue.record("no start for a new key")
+        return
+      }
+      // The first key again: it goes on where it was.
+      #expect(try first.report(first.attester().look(open: true)).sequence > 3 * Counter.block - 1)
+    }
+  }
+
+  @Test func `two attesters do not share a journal`() throws {
+    try TemporaryFolder.with { folder in
+      let device = try TestDevice(folder)
+      let attester = try device.attester()
+      try attester.look(open: true)
+      #expect(throws: AttesterError.self) { try device.attester() }
+      try attester.look(open: false)
+    }
+  }
+
+  private func fill(_ path: String) throws {
+    let file = try Descriptor.open(path, O_WRONLY | O_CREAT, mode: 0o600)
+    while (try? file.writeAll(Array(repeating: 1, count: 4096))) != nil {}
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "mounts a small file system")) func `a full disk loses nothing that was said`()
+    throws
+  {
+    try TemporaryFolder.with { folder in
+      let disk = "\(folder)/disk"
+      mkdir(disk, 0o700)
+      guard mount("tmpfs", disk, "tmpfs", 0, "size=512k") == 0 else {
+        Issue.record("no tmpfs: \(errno)")
+        return
+      }
+      defer { umount2(disk, Int32(MNT_DETACH)) }
+      let device = try TestDevice(disk)
+      let attester = try device.attester()
+      try attester.look(open: true)
+      let ballast = "\(disk)/ballast"
+      try fill(ballast)
+      // Reports go on with the numbers that are reserved; the change waits for its event.
+      var last: Int64 = 1
+      for _ in 0..<20 {
+        let report = try device.report(attester.look(open: false))
+        #expect(report.verdict == .pass && report.sequence > last)
+        last = report.sequence
+      }
+      let stuck = attester.journal.failure
+      print("while full: \(stuck ?? "the log had room left")")
+      unlink(ballast)
+      let after = try device.report(attester.look(open: false))
+      let events = try device.events(attester)
+      #expect(events.count == 3)
+      #expect(after.chain.number == 3)
+      guard case .change(let change) = events[2].body else { return }
+      #expect(change.from == .fail && change.to == .pass)
+    }
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "mounts a small file system")) func `a read-only disk is an error that says so`()
+    throws
+  {
+    try TemporaryFolder.with { folder in
+      let disk = "\(folder)/disk"
+      mkdir(disk, 0o700)
+      guard mount("tmpfs", disk, "tmpfs", 0, "size=512k") == 0 else {
+        Issue.record("no tmpfs: \(errno)")
+        return
+      }
+      defer { umount2(disk, Int32(MNT_DETACH)) }
+      let device = try TestDevice(disk)
+      try device.attester().look(open: true)
+      guard mount("tmpfs", disk, "tmpfs", UInt(MS_REMOUNT | MS_RDONLY), "") == 0 else {
+        Issue.record("no remount: \(errno)")
+        return
+      }
+      do {
+        try device.attester().look(open: true)
+        Issue.record("a report without a number reserved")
+      } catch let error as AttesterError { #expect(error.code == .store) }
+      _ = mount("tmpfs", disk, "tmpfs", UInt(MS_REMOUNT), "")
+      #expect(!Files.exists("\(disk)/\(Journal.fileName).damaged"))
+      #expect(try device.report(device.attester().look(open: true)).chain.number == 2)
+    }
+  }
+}
