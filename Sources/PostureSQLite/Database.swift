@@ -28,6 +28,14 @@ public final class Database {
   /// Milliseconds to wait for another process that has the file.
   public func wait(atMost milliseconds: Int32) { sqlite3_busy_timeout(handle, milliseconds) }
 
+  /// Throws where the file can only be read: a header that names a format of the future says so too, and better now than at
+  /// the first write. The header has to have been read.
+  public func checkWritable() throws(SQLiteError) {
+    guard sqlite3_db_readonly(handle, "main") == 0 else {
+      throw SQLiteError(code: SQLITE_READONLY, why: "the file can only be read", path: path)
+    }
+  }
+
   /// One statement or several, without values.
   public func execute(_ sql: String) throws(SQLiteError) {
     guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw failure }

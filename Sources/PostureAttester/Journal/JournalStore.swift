@@ -24,6 +24,7 @@ final class JournalStore {
       PRAGMA cell_size_check = ON; PRAGMA trusted_schema = OFF; PRAGMA journal_size_limit = 262144;
       CREATE TABLE IF NOT EXISTS entry (key TEXT PRIMARY KEY, value TEXT NOT NULL, sum TEXT NOT NULL) WITHOUT ROWID
       """)
+    try database.checkWritable()
     put = try database.prepare("INSERT OR REPLACE INTO entry VALUES (?, ?, ?)")
     remove = try database.prepare("DELETE FROM entry WHERE key = ?")
   }
