@@ -5,9 +5,11 @@ import PostureCourier
 import PosturePlatform
 import PostureTerminal
 
-/// `posture-agent run`: the courier, until SIGTERM. Started as root it starts the attester first, and is root no more.
+/// `posture-agent run`: the courier, until SIGTERM. Started as root it starts the attester first, and is root no more;
+/// with `--alone` it leaves both to whoever started it.
 struct RunCommand {
   private let path: String?
+  private let isAlone: Bool
   private let attester: Privilege.User?
   private let courier: Privilege.User?
 
@@ -15,8 +17,9 @@ struct RunCommand {
     path = try arguments.option("--config")
     attester = try DeviceOptions.user(&arguments, "--user", DeviceOptions.attesterUser)
     courier = try DeviceOptions.user(&arguments, "--courier", DeviceOptions.courierUser)
+    isAlone = arguments.flag("--alone")
     try arguments.end()
-    try DeviceOptions.demand(attester, courier)
+    if !isAlone { try DeviceOptions.demand(attester, courier) }
   }
 
   func run() -> Int32 {
@@ -33,7 +36,7 @@ struct RunCommand {
   }
 
   private func startAttester() throws -> AttesterProcess.Kept? {
-    guard geteuid() == 0, let courier else { return nil }
+    guard !isAlone, geteuid() == 0, let courier else { return nil }
     let kept = try AttesterProcess.start(
       DeviceOptions.settings(try Configured.load(path), attester: attester, courier: courier))
     try Privilege.become(courier)

@@ -62,7 +62,8 @@ final class LiveCourier {
   func configure(_ text: String) throws { try folder.write("agent.json", text) }
 
   func start() throws {
-    agent = try RunningProcess(Self.program, ["run", "--config", folder.file("agent.json")], log: folder.file("log"))
+    agent = try RunningProcess(
+      Self.program, ["run", "--alone", "--config", folder.file("agent.json")], log: folder.file("log"))
   }
 
   var log: String { (try? AtomicFile.readAny(folder.file("log"))).map { String(decoding: $0, as: UTF8.self) } ?? "" }

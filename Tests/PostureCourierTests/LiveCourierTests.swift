@@ -264,7 +264,7 @@ struct LiveCourierTests {
   @Test func `without an enrolment it says so`() throws {
     let folder = try Folder()
     let path = try folder.write("agent.json", "{\"state\": \"\(folder.path)\"}")
-    var command = Command(LiveCourier.program, ["run", "--config", path])
+    var command = Command(LiveCourier.program, ["run", "--alone", "--config", path])
     command.timeout = 5_000
     let output = try command.run()
     #expect(output.status == 70)
@@ -276,7 +276,7 @@ struct LiveCourierTests {
     let path = live.folder.file("notify")
     let notify = try DatagramSocket(path)
     let agent = try RunningProcess(
-      LiveCourier.program, ["run", "--config", live.folder.file("agent.json")], log: live.folder.file("log"),
+      LiveCourier.program, ["run", "--alone", "--config", live.folder.file("agent.json")], log: live.folder.file("log"),
       environment: ["NOTIFY_SOCKET=\(path)", "WATCHDOG_USEC=400000"])
     let words =
       notify.collect(2_000)

@@ -13,7 +13,8 @@ public struct Place: Hashable, Sendable {
 
 /// One step of the reasoning that decided a door: a short stable code, and where it was read.
 public struct Reason: Hashable, Sendable {
-  /// Dotted, lower camel case: `pam.unix`, `agetty.autologin`, `volume.plain`.
+  /// Dotted, lower camel case: `pam.unix`, `agetty.autologin`, `volume.plain`; the last part may be the name of a key of
+  /// the system's, with its hyphens: `dconf.lock-enabled`.
   public var code: String
   public var place: Place?
 
