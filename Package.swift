@@ -71,7 +71,9 @@ let package = Package(
     // At the controller and the monitor.
     ours(
       "PostureFleet",
-      ["Posture", "PosturePlatform", "PostureTerminal", "PostureTokens", "PostureMQTT", "PostureSQLite", "CMicrohttpd"],
+      [
+        "Posture", "PosturePlatform", "PostureTerminal", "PostureTokens", "PostureMQTT", "PostureSQLite", "CMicrohttpd",
+      ],
       resources: ["page.html", "page.css", "page.js", "icon.svg"].map { .embedInCode("Page/\($0)") }),
 
     command(
