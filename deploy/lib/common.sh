@@ -39,8 +39,12 @@ install_packages() {
   as_root bash "$(dirname "${BASH_SOURCE[0]}")/install-packages.sh" $missing || fail "could not install: $missing"
 }
 
-# Builds the executables; extra words go to swift build. Errors are shown, progress is a line now and then.
+# Builds what is installed: the agent and posturectl, with Swift's libraries inside and without symbols.
 build_release() {
-  step "building (a minute or two the first time)"
-  "$SWIFT" build --package-path "$ROOT" -c release --static-swift-stdlib -Xlinker -s "$@" >&2 || fail "the build failed"
+  local product
+  step "building (some minutes the first time)"
+  for product in posture-agent posturectl; do
+    "$SWIFT" build --package-path "$ROOT" -c release --static-swift-stdlib -Xlinker -s --product "$product" >&2 ||
+      fail "the build failed"
+  done
 }
