@@ -28,7 +28,11 @@ public struct ServiceManager: Sendable {
 
   private static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
-  public func isReady() { tell("READY=1") }
+  /// `status` is a line for people.
+  public func isReady(_ status: String? = nil) { tell("READY=1" + (status.map { "\nSTATUS=\($0)" } ?? "")) }
+  public func isReloading() { tell("RELOADING=1\nMONOTONIC_USEC=\(Clock.monotonicNanoseconds / 1_000)") }
+  /// A line for people.
+  public func reports(_ status: String) { tell("STATUS=\(status)") }
   public func isAlive() { tell("WATCHDOG=1") }
   public func isStopping() { tell("STOPPING=1") }
 

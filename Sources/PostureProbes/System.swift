@@ -176,25 +176,11 @@ public final class System: Sendable {
   /// Names in a directory, sorted by bytes, without "." and "..".
   public func list(_ path: String) throws(Unreadable) -> [String] {
     memory.withLock { _ = $0.listed.insert(path) }
-    let fd: Int32
-    do throws(SystemError) { fd = try open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK) } catch {
-      throw Unreadable(error)
-    }
-    guard let stream = fdopendir(fd) else {
-      close(fd)
-      throw .other(errno)
-    }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name) {
-        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-      }
-      if name != ".", name != ".." { names.append(name) }
+    do throws(SystemError) {
+      let directory = Descriptor(owning: try open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK))
       // A farm of a million names is no configuration.
-      if names.count > 65_536 { throw .tooLarge }
-    }
-    return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+      return try Directory.names(directory, path, cap: 65_536)
+    } catch { throw Unreadable(error) }
   }
 
   /// What is at `path`; `following` false looks at a symlink itself.

@@ -35,16 +35,7 @@ enum Process {
 /// Names in a folder of a test, sorted.
 public enum FolderListing {
   public static func names(_ path: String) -> [String] {
-    guard let stream = opendir(path) else { return [] }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name) {
-        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-      }
-      if !name.hasPrefix(".") { names.append(name) }
-    }
-    return names.sorted()
+    ((try? Directory.names(in: path)) ?? []).filter { !$0.hasPrefix(".") }
   }
 }
 

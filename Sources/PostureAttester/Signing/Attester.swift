@@ -54,7 +54,7 @@ public final class Attester {
     self.options = options
     self.bounds = bounds
     machine = MachineFacts.read()
-    lines = Bucket(capacity: 64, perSecond: 2, now: clock.uptime())
+    lines = Bucket(every: 500, burst: 64)
     do throws(JournalError) {
       journal = try Journal(folder: state, kid: identity.kid, now: clock.wall(), uptime: clock.uptime)
     } catch { throw AttesterError(error) }
@@ -207,7 +207,7 @@ public final class Attester {
   }
 
   private func takeLine() throws(AttesterError) {
-    guard lines.take(now: clock.uptime()) else { throw AttesterError(.busy, "too many lines about commands") }
+    guard lines.takeNow(clock.uptime()) else { throw AttesterError(.busy, "too many lines about commands") }
   }
 
   // MARK: Documents

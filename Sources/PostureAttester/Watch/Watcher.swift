@@ -31,7 +31,7 @@ final class Watcher {
     self.most = most
     self.root = root == "/" ? "" : root
     inotify = clinux_inotify()
-    budget = Bucket(capacity: 20, perSecond: 0.2, now: Clock.boottimeMilliseconds)
+    budget = Bucket(every: 5_000, burst: 20)
   }
 
   deinit { if inotify >= 0 { close(inotify) } }
@@ -150,7 +150,7 @@ final class Watcher {
     guard let deadline, now >= deadline else { return false }
     firstChange = nil
     number += 1
-    spacing = budget.take(now: now) ? 0 : 5_000
+    spacing = budget.takeNow(now) ? 0 : 5_000
     return true
   }
 

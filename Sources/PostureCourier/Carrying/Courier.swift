@@ -97,7 +97,7 @@ public final class Courier {
     watchForChanges()
     set(.forget, 60_000)
     if let watchdog = service.watchdog { set(.watchdog, watchdog) }
-    service.ready("connecting")
+    service.isReady("connecting")
     while !hasEnded { turn() }
     return 0
   }
@@ -204,7 +204,7 @@ public final class Courier {
   private func stop() {
     guard !isStopping else { return }
     isStopping = true
-    service.stopping()
+    service.isStopping()
     log.say(.info, "stop", "stopping")
     client?.stop(last: presence?.offline(isOnline))
     // The broker has half a second; nobody waits for it longer.
@@ -212,8 +212,8 @@ public final class Courier {
   }
 
   private func reload() {
-    service.reloading()
-    defer { service.ready(isOnline ? "connected" : "connecting") }
+    service.isReloading()
+    defer { service.isReady(isOnline ? "connected" : "connecting") }
     do throws(ConfigurationError) {
       let (configuration, enrolment) = try source()
       let verifier = try enrolment.verifier()
@@ -257,5 +257,5 @@ public final class Courier {
     }
   }
 
-  func show(_ status: String) { service.status(status) }
+  func show(_ status: String) { service.reports(status) }
 }

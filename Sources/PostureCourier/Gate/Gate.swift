@@ -1,4 +1,5 @@
 import Posture
+import PosturePlatform
 import PostureTokens
 
 /// Whether a command whose signature and audience are good is obeyed: a pure machine. Times in milliseconds are those of

@@ -1,4 +1,5 @@
 import Posture
+import PosturePlatform
 
 /// When the attester is asked for a report: a pure machine. Askers that come before a run starts share it.
 struct Planner: Hashable, Sendable {

@@ -1,6 +1,5 @@
+import PosturePlatform
 import Testing
-
-@testable import PostureCourier
 
 struct BucketTests {
   @Test func `a burst, then one in each interval`() {

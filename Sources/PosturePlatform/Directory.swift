@@ -1,0 +1,31 @@
+import Glibc
+
+/// What a directory holds.
+public enum Directory {
+  /// Names in a directory, sorted by bytes, without "." and ".."; EFBIG where there are more than `cap`.
+  public static func names(in path: String, cap: Int = .max) throws(SystemError) -> [String] {
+    try names(Descriptor.open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK), path, cap: cap)
+  }
+
+  /// The same of an open directory, which is closed.
+  public static func names(
+    _ directory: consuming Descriptor, _ path: String, cap: Int = .max
+  ) throws(SystemError) -> [String] {
+    let number = directory.release()
+    guard let stream = fdopendir(number) else {
+      let error = SystemError.current("list", path)
+      close(number)
+      throw error
+    }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if name != ".", name != ".." { names.append(name) }
+      if names.count > cap { throw SystemError(EFBIG, doing: "list", path: path) }
+    }
+    return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+  }
+}
