@@ -62,7 +62,7 @@ import Testing
     try TemporaryFolder.with { folder in
       let device = try TestDevice(folder)
       let (last, chain) = try worn(folder, device, ended: ended)
-      let isLong = getenv("POSTURE_LONG") != nil
+      let isLong = Long.isWanted
       var counts: [String: (asBefore: Int, newChain: Int)] = [:]
       for name in Self.parts where Files.exists("\(folder)/kept-\(name)") {
         let size = try Files.read("\(folder)/kept-\(name)").count
@@ -158,14 +158,8 @@ import Testing
     }
   }
 
-  private func fill(_ path: String) throws {
-    let file = try Descriptor.open(path, O_WRONLY | O_CREAT, mode: 0o600)
-    while (try? file.writeAll(Array(repeating: 1, count: 4096))) != nil {}
-  }
-
-  @Test(.enabled(if: geteuid() == 0, "mounts a small file system")) func `a full disk loses nothing that was said`()
-    throws
-  {
+  /// A file system of half a MiB for the time of `body`.
+  private func withSmallDisk(_ body: (String) throws -> Void) throws {
     try TemporaryFolder.with { folder in
       let disk = "\(folder)/disk"
       mkdir(disk, 0o700)
@@ -174,6 +168,19 @@ import Testing
         return
       }
       defer { umount2(disk, Int32(MNT_DETACH)) }
+      try body(disk)
+    }
+  }
+
+  private func fill(_ path: String) throws {
+    let file = try Descriptor.open(path, O_WRONLY | O_CREAT, mode: 0o600)
+    while (try? file.writeAll(Array(repeating: 1, count: 4096))) != nil {}
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "mounts a small file system")) func `a full disk loses nothing that was said`()
+    throws
+  {
+    try withSmallDisk { disk in
       let device = try TestDevice(disk)
       let attester = try device.attester()
       try attester.look(open: true)
@@ -201,14 +208,7 @@ import Testing
   @Test(.enabled(if: geteuid() == 0, "mounts a small file system")) func `a read-only disk is an error that says so`()
     throws
   {
-    try TemporaryFolder.with { folder in
-      let disk = "\(folder)/disk"
-      mkdir(disk, 0o700)
-      guard mount("tmpfs", disk, "tmpfs", 0, "size=512k") == 0 else {
-        Issue.record("no tmpfs: \(errno)")
-        return
-      }
-      defer { umount2(disk, Int32(MNT_DETACH)) }
+    try withSmallDisk { disk in
       let device = try TestDevice(disk)
       try device.attester().look(open: true)
       guard mount("tmpfs", disk, "tmpfs", UInt(MS_REMOUNT | MS_RDONLY), "") == 0 else {

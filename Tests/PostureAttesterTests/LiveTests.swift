@@ -200,7 +200,7 @@ import Testing
   @Test func `killed at random moments it neither repeats a number nor forks its chain`() throws {
     try TemporaryFolder.with { top in
       let device = try LiveDevice(top, tree: try SmallMachine.make())
-      let rounds = getenv("POSTURE_LONG") == nil ? 12 : 200
+      let rounds = !Long.isWanted ? 12 : 200
       var seen = Seen()
       for round in 0..<rounds {
         let process = try device.start()

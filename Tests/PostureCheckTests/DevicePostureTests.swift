@@ -18,7 +18,7 @@ struct DevicePostureTests {
   }
 
   /// The example of the documentation, as a package of somebody else's would use it.
-  @Test(.enabled(if: getenv("POSTURE_LONG") != nil && Repository.swiftc != nil, "long tier"))
+  @Test(.enabled(if: Long.isWanted && Repository.swiftc != nil, "long tier"))
   func `another package builds and runs the example`() throws {
     try TemporaryFolder.with { folder in
       let manifest = """

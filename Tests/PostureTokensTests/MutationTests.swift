@@ -6,7 +6,7 @@ import Testing
 
 /// Tokens that were changed somewhere: none may crash the decoder, and none may be accepted that says anything else.
 @Suite struct MutationTests {
-  static let isLong = getenv("POSTURE_LONG") != nil
+  static let isLong = Long.isWanted
   static let rounds = isLong ? 10_000_000 : 200_000
 
   private struct Target {

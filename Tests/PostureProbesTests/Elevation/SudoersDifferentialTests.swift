@@ -8,7 +8,7 @@ import Testing
 
 /// Our reading of sudoers(5) against sudo's own programs.
 @Suite(.serialized) struct SudoersDifferentialTests {
-  private static let isLong = getenv("POSTURE_LONG") != nil
+  private static let isLong = Long.isWanted
   private static let hasParser = access("/usr/bin/cvtsudoers", X_OK) == 0
   /// sudo takes its rules from /etc/sudoers only: a mount namespace of its own puts ours there.
   private static let canRun =

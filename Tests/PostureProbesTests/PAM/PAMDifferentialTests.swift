@@ -11,7 +11,7 @@ struct PAMDifferentialTests {
   @Test(.timeLimit(.minutes(3)))
   func `some thousand random stacks end as libpam ends them`() throws { try compare(stacks: 3000) }
 
-  @Test(.timeLimit(.minutes(10)), .enabled(if: getenv("POSTURE_LONG") != nil, "long tier: set POSTURE_LONG"))
+  @Test(.timeLimit(.minutes(10)), .enabled(if: Long.isWanted, "long tier: set POSTURE_LONG"))
   func `twenty thousand random stacks end as libpam ends them, within a minute`() throws {
     let start = Self.processorTicks
     try compare(stacks: 20_000)

@@ -8,7 +8,7 @@ import Testing
 /// Bytes of every kind into every parser of accounts and PAM: no crash, no hang, no flood.
 struct ParserFuzzTests {
   /// Milliseconds for each kind of file.
-  private static let time: Int64 = getenv("POSTURE_LONG") == nil ? 400 : 20_000
+  private static let time: Int64 = !Long.isWanted ? 400 : 20_000
 
   private static let targets: [(path: String, kind: Kind)] = [
     ("/etc/pam.d/svc", .pam), ("/etc/pam.d/common", .pam), ("/etc/pam.conf", .pam), ("/etc/passwd", .accounts),

@@ -8,7 +8,7 @@ import Testing
 
 /// Our reading of sshd_config(5) against `sshd -T -C`.
 @Suite(.serialized) struct SSHDDifferentialTests {
-  private static let isLong = getenv("POSTURE_LONG") != nil
+  private static let isLong = Long.isWanted
   /// sshd needs its run directory, and a key that belongs to whoever runs it.
   private static let canRun =
     access("/usr/sbin/sshd", X_OK) == 0 && (mkdir("/run/sshd", 0o755) == 0 || errno == EEXIST)
