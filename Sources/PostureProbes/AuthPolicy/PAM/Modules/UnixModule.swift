@@ -14,12 +14,16 @@ extension PAM {
     /// Options are compared by prefix: `nullokabc` counts.
     private func has(_ option: String) -> Bool { question.arguments.contains { $0.hasPrefix(option) } }
 
-    /// Whether an empty password will do; nil where that cannot be told.
+    /// Whether an account without a password gets in. One whose password has to be changed gets in by `nullresetok`,
+    /// whatever the program asked for: the option takes PAM_DISALLOW_NULL_AUTHTOK back.
     private var acceptsEmpty: Bool? {
+      if has("nullresetok"), let account = question.account, code(of: account) == .newTokenRequired { return true }
+      return acceptsNull
+    }
+
+    /// `nullok` as far as the program allows it; nil where that cannot be told.
+    private var acceptsNull: Bool? {
       if question.call.disallowsEmpty { return false }
-      if has("nullresetok"), let account = question.account, code(of: account) == .newTokenRequired {
-        return true
-      }
       let words = question.arguments.filter { $0.hasPrefix("nullok") }
       if words.isEmpty { return false }
       guard isSecureOnly(words) else { return true }
@@ -85,10 +89,10 @@ extension PAM {
 
     /// Up to 1.5 such a hash was verified like any other; 1.6.0 refused it with nullok; since 1.6.1 nullok decides.
     private var acceptsEmptyHash: Bool? {
-      guard let version = question.pam.version else { return acceptsEmpty == true ? true : nil }
+      guard let version = question.pam.version else { return acceptsNull == true ? true : nil }
       if version < Version(1, 6) { return true }
-      if version == Version(1, 6, 0) { return acceptsEmpty == true ? false : nil }
-      return acceptsEmpty
+      if version == Version(1, 6, 0) { return acceptsNull == true ? false : nil }
+      return acceptsNull
     }
 
     private func unreadable(_ account: Account) -> ModuleAnswer {
