@@ -17,7 +17,7 @@ public struct KeychainRoundTrip: Sendable {
   /// The door `secrets@keychain:this-device`.
   public func run() -> ProbeResult {
     removeLeftovers()
-    // An account of this run alone: two runs at once are in nobody's way.
+    // An account of this run alone. Where another run takes the item for a leftover, the answer is unknown, never wrong.
     let item = KeychainItem(
       service: Self.service, account: random(16).map { String($0, radix: 16) }.joined(separator: "-"))
     let secret = random(32)
