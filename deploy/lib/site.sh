@@ -108,9 +108,13 @@ start_agent() {
   start "$work/agent.log" "$bin/posture-agent" run --config "$work/agent.json" "${as[@]}"
 }
 
-# sudo's child outlives a killed script unless it watches something of the script's: its standard input.
+# sudo may ask for the password now, at the terminal; the process in the background cannot.
+# Its child outlives a killed script unless it watches something of the script's: its standard input.
 start_attester_by_sudo() {
-  local words=(attest --keep --config "$work/agent.json" --user "$(id -u):$(id -g)" --courier "$(id -u)")
+  sudo -v || fail "the attester needs root, and sudo says no"
+  # As options: as root it would not believe a configuration that somebody else can change.
+  local words=(attest --keep --folder "$work/device" --socket "$work/attester.sock" --trusted-clock
+    --user "$(id -u):$(id -g)" --courier "$(id -u)")
   mkfifo "$work/attester.input"
   # shellcheck disable=SC2016  # expanded by the inner shell
   sudo -n -- sh -c '"$@" & child=$!; cat >/dev/null; kill "$child"' sh "$bin/posture-agent" "${words[@]}" \
