@@ -268,11 +268,9 @@ final class LiveMonitor {
   }
 
   private static let chromium = "/usr/bin/chromedriver"
-  private static let hasSelenium =
-    (try? Command("/usr/bin/python3", ["-c", "import selenium"]).run().status) == 0
 
   /// Where somebody wants to look at the pictures: POSTURE_SCREENSHOTS.
-  @Test(.enabled(if: access(chromium, X_OK) == 0 && hasSelenium))
+  @Test(.enabled(if: access(chromium, X_OK) == 0 && Python.has("selenium"), "needs Chromium and selenium"))
   func `the page in a real Chromium shows doors, follows changes, and runs nothing that a device wrote`() throws {
     let site = try LiveSite()
     let device = try site.device("edge-1", groups: ["lathe"])
@@ -287,9 +285,8 @@ final class LiveMonitor {
     _ = try monitor.waitForState("edge-6", "pass")
     _ = try monitor.waitForState("edge-1", "fail")
     let pictures = getenv("POSTURE_SCREENSHOTS").map { String(cString: $0) } ?? site.folder.path
-    var command = Command(
-      "/usr/bin/python3", [Repository.path("Tests/page_test.py"), monitor.address, pictures])
-    command.environment = ["PATH=/usr/bin:/bin:/usr/local/bin", "HOME=\(site.folder.path)"]
+    var command = Python.command([Repository.path("Tests/page_test.py"), monitor.address, pictures])
+    command.environment.append("HOME=\(site.folder.path)")
     command.timeout = 120_000
     let output = try command.run()
     #expect(
