@@ -69,6 +69,8 @@ public final class System: Sendable {
   public let isLive: Bool
 
   private let directory: Int32
+  /// Whose files stand for root's.
+  private let unpacker: Unpacker?
   /// Do without openat2(2).
   private let walksByStep: Bool
   private let memory = Mutex(Memory())
@@ -91,7 +93,9 @@ public final class System: Sendable {
     self.walksByStep = walksByStep
     self.now = now
     isLive = root == "/"
-    directory = try Descriptor.open(root, Descriptor.pathOnly | O_DIRECTORY).release()
+    let top = try Descriptor.open(root, Descriptor.pathOnly | O_DIRECTORY)
+    unpacker = root == "/" ? nil : Unpacker(try top.status(root), process: geteuid())
+    directory = top.release()
   }
 
   deinit { close(directory) }
@@ -150,7 +154,8 @@ public final class System: Sendable {
       guard status.st_size <= cap, let bytes = try file.readAll(cap: cap, path) else {
         throw Unreadable.tooLarge.asSystemError
       }
-      return File(bytes: bytes, owner: status.st_uid, group: status.st_gid, mode: status.st_mode)
+      let (owner, group) = owners(status)
+      return File(bytes: bytes, owner: owner, group: group, mode: status.st_mode)
     } catch { throw Unreadable(error) }
   }
 
@@ -187,8 +192,16 @@ public final class System: Sendable {
   public func status(_ path: String, following: Bool = true) throws(Unreadable) -> Status {
     do throws(SystemError) {
       let file = Descriptor(owning: try open(path, Descriptor.pathOnly | (following ? 0 : O_NOFOLLOW)))
-      return Status(try file.status(path))
+      let status = try file.status(path)
+      let (owner, group) = owners(status)
+      return Status(status, owner: owner, group: group)
     } catch { throw Unreadable(error) }
+  }
+
+  /// User and group as the examined system has them.
+  private func owners(_ status: stat) -> (UInt32, UInt32) {
+    guard let unpacker else { return (status.st_uid, status.st_gid) }
+    return (status.st_uid == unpacker.user ? 0 : status.st_uid, status.st_gid == unpacker.group ? 0 : status.st_gid)
   }
 
   public func exists(_ path: String) -> Bool { (try? status(path)) != nil }
@@ -201,8 +214,20 @@ public final class System: Sendable {
   }
 }
 
+/// Somebody other than root who unpacked the tree that they examine: its files could not be given to root.
+private struct Unpacker {
+  let user: UInt32
+  let group: UInt32
+
+  /// nil where the top of the tree is not the process's own, or root's.
+  init?(_ top: stat, process: UInt32) {
+    guard process != 0, top.st_uid == process else { return nil }
+    (user, group) = (top.st_uid, top.st_gid)
+  }
+}
+
 extension System.Status {
-  init(_ status: stat) {
+  init(_ status: stat, owner: UInt32, group: UInt32) {
     switch status.st_mode & S_IFMT {
     case S_IFREG: kind = .regular
     case S_IFDIR: kind = .directory
@@ -211,8 +236,8 @@ extension System.Status {
     case S_IFCHR: kind = .character
     default: kind = .other
     }
-    owner = status.st_uid
-    group = status.st_gid
+    self.owner = owner
+    self.group = group
     mode = status.st_mode
     size = Int64(status.st_size)
     device = UInt64(status.st_dev)

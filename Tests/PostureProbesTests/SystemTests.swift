@@ -50,6 +50,13 @@ struct SystemTests {
     #expect(system.visited.isSuperset(of: ["/etc/file", "/etc/none"]))
   }
 
+  @Test func `in a tree of one's own, one's own files are root's`() throws {
+    let tree = try FixtureTree(["/etc/file": "x"])
+    let system = try System(root: tree.root)
+    #expect(try system.read("/etc/file").owner == 0)
+    #expect(try system.status("/etc/file").owner == 0)
+  }
+
   @Test func `a file of somebody else is not an owner's`() throws {
     let tree = try FixtureTree(["/etc/file": "x"])
     let system = try System(root: tree.root)

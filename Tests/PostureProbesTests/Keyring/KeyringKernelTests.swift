@@ -27,7 +27,15 @@ struct KeyringKernelTests {
   }
 
   @Test(.enabled(if: isThere)) func `nothing is left after a thousand round trips`() throws {
-    for _ in 0..<1_000 { #expect(KernelKeyring.roundTrip() == .works) }
+    for _ in 0..<1_000 {
+      var outcome = KernelKeyring.roundTrip()
+      // Whoever is not root has a quota, which dead keys count in until they are collected.
+      for _ in 0..<100 where outcome == .quota {
+        usleep(20_000)
+        outcome = KernelKeyring.roundTrip()
+      }
+      #expect(outcome == .works)
+    }
     #expect(Self.leftAfterCollection() == [])
   }
 
