@@ -1,11 +1,17 @@
 import CLinux
-import Glibc
+public import Glibc
 
 /// Stream sockets of the Unix family (unix(7)), by path. None of them raises SIGPIPE: write with ``send(_:_:)``.
 public enum UnixSocket {
   /// Listens at `path`, whose old socket is removed. Only `owner` (and root) may connect; nil: this process's user.
-  public static func listen(_ path: String, owner: UInt32? = nil) throws(SystemError) -> Descriptor {
+  /// - Parameter folder: the mode of the folder that it lies in, which is made where it is missing.
+  public static func listen(
+    _ path: String, owner: UInt32? = nil, folder mode: mode_t? = nil
+  ) throws(SystemError) -> Descriptor {
     let listener = try make()
+    let folder = Path.folder(of: path)
+    // Whatever umask this process was started with.
+    if let mode, mkdir(folder, mode) == 0 { chmod(folder, mode) }
     unlink(path)
     // Nobody may connect before the owner is set.
     let mask = umask(0o177)

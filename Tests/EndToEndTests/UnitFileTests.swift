@@ -18,15 +18,32 @@ struct UnitFileTests {
     #expect(level <= bound, "\(last)")
   }
 
+  /// What systemd says of a unit's directives.
+  private func complaints(_ path: String, isOfUsers: Bool) throws -> [Substring] {
+    try TemporaryFolder.with { runtime in
+      var command = Command(Self.analyzer, (isOfUsers ? ["--user"] : []) + ["verify", "--man=no", path])
+      command.environment.append("XDG_RUNTIME_DIR=\(runtime)")
+      let output = try command.run()
+      return String(decoding: output.err, as: UTF8.self).split(separator: "\n")
+        .filter { $0.contains(path) || $0.contains("Unknown") || $0.contains("Failed") }
+    }
+  }
+
   /// Nothing is misspelt: systemd only warns, and would run the unit without its fence.
   @Test(
     .enabled(if: canAnalyze, "no systemd-analyze"),
-    arguments: ["posture-agent.service", "posture-attest.service", "posture-attest.socket"])
+    arguments: [
+      "posture-agent.service", "posture-agent.path", "posture-attest.service", "posture-attest.socket",
+      "user/posture-session.service", "user/posture-session.socket",
+    ])
   func `systemd knows every directive`(unit: String) throws {
     let path = Repository.path("deploy/systemd/\(unit)")
-    let output = try Command(Self.analyzer, ["verify", "--man=no", path]).run()
-    let complaints = String(decoding: output.err, as: UTF8.self).split(separator: "\n")
-      .filter { $0.contains("deploy/systemd") || $0.contains("Unknown") }
-    #expect(complaints.isEmpty, "\(complaints)")
+    let isOfUsers = unit.hasPrefix("user/")
+    #expect(try complaints(path, isOfUsers: isOfUsers) == [])
+    let copy = try Folder()
+    let text = String(decoding: try AtomicFile.readAny(path), as: UTF8.self)
+    let name = String(unit.split(separator: "/").last!)
+    try copy.write(name, text + "\nNoSuchDirective=yes\n")
+    #expect(try !complaints(copy.file(name), isOfUsers: isOfUsers).isEmpty)
   }
 }

@@ -26,7 +26,8 @@ final class LiveDevice: Sendable {
     self.tree = tree
     chmod(top, 0o755)
     folder = DeviceFolder("\(top)/state")
-    socket = "\(top)/attester.sock"
+    // As below /run, whose folders are gone after each start of the machine.
+    socket = "\(top)/run/attester.sock"
     log = "\(top)/log"
     let now = max(Clock.wall, Release.date)
     site = try TestSite(now: now)

@@ -11,11 +11,13 @@ import Testing
   private static let store = "secrets@gnome-keyring:login"
 
   /// Facts with one keyring of ours, after a session that answers `frame` was asked; nil: nobody listens.
-  private func facts(_ frame: [UInt8]?, uid: UInt32 = geteuid()) throws -> Door {
+  private func facts(_ frame: [UInt8]?, uid: UInt32 = geteuid(), isLoggedIn: Bool = true) throws -> Door {
     try TemporaryFolder.with { runtime in
       let folder = "\(runtime)/\(uid)/posture"
-      mkdir("\(runtime)/\(uid)", 0o700)
-      mkdir(folder, 0o700)
+      if isLoggedIn {
+        mkdir("\(runtime)/\(uid)", 0o700)
+        mkdir(folder, 0o700)
+      }
       var facts = ProbeResult()
       var door = Door(Self.store, .secret, "alice", .passcode, because: [])
       door.isDefault = true
@@ -48,7 +50,12 @@ import Testing
   }
 
   @Test func `no session is a reason, nonsense a failure, and neither changes an answer`() throws {
-    #expect(try facts(nil).proof?.reason == "noSession")
+    for isLoggedIn in [true, false] {
+      let door = try facts(nil, isLoggedIn: isLoggedIn)
+      #expect(door.proof == Door.Proof(.roundTrip, .refused, reason: "noSession"))
+      // That is seen from here, and nobody's word.
+      #expect(door.note == nil)
+    }
     for frame in [Array("nonsense".utf8), Frame.encode(Array("{}".utf8)), [], [0xFF, 0xFF, 0xFF, 0xFF]] {
       let door = try facts(frame)
       #expect(door.proof?.result == .failed && door.opening == .passcode)

@@ -1,3 +1,4 @@
+import Glibc
 import Posture
 import PostureFleet
 import PostureMQTT
@@ -66,8 +67,17 @@ import Testing
       ("g.cmd", .recheckGroup(Name("lathe")!)), ("all.cmd", .recheckAll), ("trust", .trust), ("revoked", .revoked),
       ("revoked.1", .revokedPart(1)), ("policy", .policy), ("g.policy", .groupPolicy(Name("lathe")!)),
     ]
+    // Were an operator a device, these would be its own.
+    let operators: [(String, Topic.Place)] = SiteBuilder.roles.flatMap { role in
+      let name = Name(role.rawValue)!
+      return [("\(name).report", .report(name)), ("\(name).cmd", .recheckDevice(name))]
+    }
     let foreign = Topic(Name("site-b")!, .report(own)).text
-    return places.map { ($0, Topic(site, $1).text) } + [("foreign", foreign), ("stranger", "anything/else")]
+    let ownReport = Topic(site, .report(own)).text
+    return (places + operators).map { ($0, Topic(site, $1).text) } + [
+      ("foreign", foreign), ("stranger", "anything/else"), ("own.deeper", "\(ownReport)/more"),
+      ("own.unknown", "\(ownReport)s"), ("nobody's", "\(Topic.prefix)/\(site)/d//report"),
+    ]
   }()
 
   private static let deviceMessages = ["report", "event", "presence", "reply", "keys"]
@@ -75,33 +85,40 @@ import Testing
   private static let seen = of("own") + of("other") + ["trust", "revoked", "revoked.1"]
 
   /// Written by hand, apart from the configuration.
-  private static let rights: [(role: String, write: [String], read: [String])] = [
-    ("device", of("own"), ["own.cmd", "own.presence", "own.keys", "g.cmd", "all.cmd", "trust", "policy", "g.policy"]),
-    ("controller", ["own.cmd", "other.cmd", "g.cmd", "all.cmd"], seen),
-    ("monitor", [], seen + ["policy", "g.policy"]),
-    ("policy", ["policy", "g.policy"], ["policy", "g.policy", "trust"]),
-    (
-      "issuer", ["trust", "revoked", "revoked.1", "own.keys", "other.keys"],
-      ["trust", "revoked", "revoked.1", "own.keys", "other.keys"]
-    ),
-    ("device at the operators' door", [], []),
-  ]
+  private static let rights: [(role: String, write: [String], read: [String])] =
+    [
+      (
+        "device", of("own"), ["own.cmd", "own.presence", "own.keys", "g.cmd", "all.cmd", "trust", "policy", "g.policy"]
+      ),
+      (
+        "controller", ["own.cmd", "other.cmd", "g.cmd", "all.cmd"] + SiteBuilder.roles.map { "\($0.rawValue).cmd" },
+        seen
+      ),
+      ("monitor", [], seen + ["policy", "g.policy"]),
+      ("policy", ["policy", "g.policy"], ["policy", "g.policy", "trust"]),
+      (
+        "issuer", ["trust", "revoked", "revoked.1", "own.keys", "other.keys"],
+        ["trust", "revoked", "revoked.1", "own.keys", "other.keys"]
+      ),
+      ("device at the operators' door", [], []),
+    ] + SiteBuilder.roles.map { (atTheDevicesDoor($0), [], []) }
+
+  private static func atTheDevicesDoor(_ role: Role) -> String { "\(role.rawValue) at the devices' door" }
 
   @Test func `each role may do its own and nothing else, on every topic`() throws {
     let site = try LiveSite()
     let settings = site.home.settings
     _ = try site.device("edge-1")
     _ = try site.device("edge-2")
-    func tls(_ name: String) -> TLSFiles {
-      let files = site.folder.file(name)
-      return TLSFiles(authorities: "\(files)/ca.pem", certificate: "\(files)/tls.pem", key: "\(files)/tls.key")
-    }
+    let tls = { (name: String) in Self.tls(site, name) }
     var clients: [String: Client] = [:]
     clients["device"] = try Client("device", port: settings.devicePort, tls("edge-1"))
     clients["device at the operators' door"] = try Client("x", port: settings.operatorPort, tls("edge-1"))
     for role in SiteBuilder.roles {
       clients[role.rawValue] = try Client(
         role.rawValue, port: settings.operatorPort, Identity.tls(role, in: site.home))
+      clients[Self.atTheDevicesDoor(role)] = try Client(
+        "\(role.rawValue) at the other door", port: settings.devicePort, Identity.tls(role, in: site.home))
     }
     let other = try Client("other", port: settings.devicePort, tls("edge-2"))
 
@@ -127,6 +144,49 @@ import Testing
     }
   }
 
+  private static func tls(_ site: LiveSite, _ name: String) -> TLSFiles {
+    let files = site.folder.file(name)
+    return TLSFiles(authorities: "\(files)/ca.pem", certificate: "\(files)/tls.pem", key: "\(files)/tls.key")
+  }
+
+  /// mosquitto's own client as edge-1, with a client id and a will of its choice.
+  private func edge1(_ site: LiveSite, id: String, will: String) throws -> RunningProcess {
+    let files = site.folder.file("edge-1")
+    return try RunningProcess(
+      "/usr/bin/mosquitto_sub",
+      [
+        "--cafile", "\(files)/ca.pem", "--cert", "\(files)/tls.pem", "--key", "\(files)/tls.key", "-h", "localhost",
+        "-p", "\(site.home.settings.devicePort)", "-V", "5", "-i", id, "-t", "\(Topic.prefix)/site-a/trust",
+        "--will-topic", Topic(Name("site-a")!, .presence(Name(will)!)).text, "--will-payload", "by a will",
+        "--will-qos", "1",
+      ], log: site.folder.file("sub.\(id).\(will)"))
+  }
+
+  @Test(.enabled(if: access("/usr/bin/mosquitto_sub", X_OK) == 0, "no mosquitto_sub"))
+  func `a device speaks for nobody else by its will or its client id`() throws {
+    let site = try LiveSite()
+    _ = try site.device("edge-1")
+    _ = try site.device("edge-2")
+    let other = try Client("other", port: site.home.settings.devicePort, Self.tls(site, "edge-2"))
+    let monitor = try Client(
+      "monitor", port: site.home.settings.operatorPort, Identity.tls(.monitor, in: site.home))
+    for (id, will) in [("edge-1", "edge-1"), ("edge-2", "edge-1"), ("edge-1", "edge-2")] {
+      let client = try edge1(site, id: id, will: will)
+      // The retained trust document shows that it is connected; with another's will it never is.
+      let log = site.folder.file("sub.\(id).\(will)")
+      for _ in 0..<(will == "edge-1" ? 1_000 : 50) where (try? AtomicFile.readAny(log).isEmpty) != false {
+        usleep(10_000)
+      }
+      client.crash()
+    }
+    let topic = { Topic(Name("site-a")!, .presence(Name($0)!)).text }
+    for _ in 0..<20 where !monitor.hasSeen(topic("edge-1"), "by a will") { monitor.drain() }
+    #expect(monitor.hasSeen(topic("edge-1"), "by a will"))
+    #expect(!monitor.hasSeen(topic("edge-2"), "by a will"))
+    #expect(other.publish(topic("edge-2"), "still here"))
+    #expect(!site.brokerLog.contains("Client edge-2 already connected"))
+  }
+
   @Test func `a client without a certificate of this site gets nowhere`() throws {
     let site = try LiveSite()
     let stranger = try LiveSite()
@@ -149,7 +209,7 @@ import Testing
     let configuration = BrokerConfiguration(
       site: Name("site-a")!, folder: "/x", deviceListener: .init(address: "127.0.0.1", port: 1),
       operatorListener: .init(address: "127.0.0.1", port: 2))
-    #expect(configuration.devices.split(separator: "\n").count < 20)
+    #expect(configuration.devices.split(separator: "\n").count < 30)
     #expect(configuration.operators.split(separator: "\n").count < 60)
   }
 }

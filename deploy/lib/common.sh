@@ -39,12 +39,14 @@ install_packages() {
   as_root bash "$(dirname "${BASH_SOURCE[0]}")/install-packages.sh" $missing || fail "could not install: $missing"
 }
 
-# Builds what is installed: the agent and posturectl, with Swift's libraries inside and without symbols.
+# Builds what is installed: the agent and posturectl, with Swift's libraries inside, without symbols, and with every
+# library bound before the first step, so that the table of their functions is read-only from then on.
 build_release() {
   local product
   step "building (some minutes the first time)"
   for product in posture-agent posturectl; do
-    "$SWIFT" build --package-path "$ROOT" -c release --static-swift-stdlib -Xlinker -s --product "$product" >&2 ||
+    "$SWIFT" build --package-path "$ROOT" -c release --static-swift-stdlib -Xlinker -s \
+      -Xlinker -z -Xlinker now --product "$product" >&2 ||
       fail "the build failed"
   done
 }

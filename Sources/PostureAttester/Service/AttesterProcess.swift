@@ -19,9 +19,8 @@ public enum AttesterProcess {
   /// Makes the socket and gives up privileges.
   public static func prepare(_ settings: AttesterSettings) throws(SystemError) -> Descriptor {
     // /run is empty after each start of the machine, and only a service manager fills it.
-    let folder = Path.folder(of: settings.socket)
-    if geteuid() == 0, mkdir(folder, 0o755) == 0 { chmod(folder, 0o755) }
-    let listener = try UnixSocket.listen(settings.socket, owner: geteuid() == 0 ? settings.courier : nil)
+    let listener = try UnixSocket.listen(
+      settings.socket, owner: geteuid() == 0 ? settings.courier : nil, folder: 0o755)
     try Privilege.reduce(to: settings.user)
     return listener
   }

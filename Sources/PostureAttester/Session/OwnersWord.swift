@@ -11,13 +11,16 @@ enum OwnersWord {
   private static let allTogether: Int64 = 6_000
   private static let cap = 4_096
 
-  /// Asks the session of each owner who has a runtime folder.
+  /// Asks the session of each owner; who has none, or none that answers, is told as such.
   static func add(to facts: inout ProbeResult, owners: [Subject], runtime: String = "/run/user") {
     let deadline = Clock.boottimeMilliseconds + allTogether
     for owner in owners where owner.kind == .owner {
-      guard let uid = owner.uid, access("\(runtime)/\(uid)", F_OK) == 0 else { continue }
+      guard let uid = owner.uid else { continue }
       let left = min(deadline, Clock.boottimeMilliseconds + patience)
-      let result = ask(Path.join("\(runtime)/\(uid)", SessionService.path), uid, until: left)
+      guard let result = ask(Path.join("\(runtime)/\(uid)", SessionService.path), uid, until: left) else {
+        SecretServiceResult(.noSession).apply(to: &facts, owner: owner.name)
+        continue
+      }
       let before = facts.doors
       result.apply(to: &facts, owner: owner.name)
       mark(&facts, before)
@@ -32,10 +35,10 @@ enum OwnersWord {
     }
   }
 
-  /// Only the owner's own process is listened to.
-  private static func ask(_ path: String, _ uid: UInt32, until deadline: Int64) -> SecretServiceResult {
+  /// Only the owner's own process is listened to; nil: there is none.
+  private static func ask(_ path: String, _ uid: UInt32, until deadline: Int64) -> SecretServiceResult? {
     guard let socket = try? UnixSocket.connect(path, isBlocking: false), UnixSocket.peer(socket.number) == uid else {
-      return SecretServiceResult(.noSession)
+      return nil
     }
     var reader = FrameReader(cap: cap)
     while true {

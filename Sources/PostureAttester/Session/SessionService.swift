@@ -18,8 +18,7 @@ public enum SessionService {
   public static func listen() throws(SystemError) -> Descriptor {
     let folder = getenv("XDG_RUNTIME_DIR").map { String(cString: $0) } ?? "/run/user/\(geteuid())"
     let socket = Path.join(folder, path)
-    mkdir(Path.folder(of: socket), 0o700)
-    let listener = try UnixSocket.listen(socket)
+    let listener = try UnixSocket.listen(socket, folder: 0o700)
     // The folders above keep everybody out but the owner, root, and the attester, which may only look into them.
     try retrying("chmod", socket) { chmod(socket, 0o666) }
     return listener

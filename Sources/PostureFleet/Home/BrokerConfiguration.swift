@@ -82,14 +82,15 @@ public struct BrokerConfiguration: Sendable {
 
   private var root: String { "\(Topic.prefix)/\(site)" }
 
-  /// What a device may do: `%u` is the name in its certificate.
+  /// What a device may do: `%u` is the name in its certificate. The roles of the other listener are no devices.
   public var devices: String {
+    let others = Self.reserved.map { "user \($0)\ntopic deny #" }
     let own = ["report", "event", "presence", "reply", "keys"].map { "pattern write \(root)/d/%u/\($0)" }
     let read = [
       "d/%u/cmd/recheck", "d/%u/presence", "d/%u/keys", "g/+/cmd/recheck", "all/cmd/recheck", "trust", "policy",
       "g/+/policy",
     ].map { "pattern read \(root)/\($0)" }
-    return (own + read).joined(separator: "\n") + "\n"
+    return (own + read + others).joined(separator: "\n") + "\n"
   }
 
   /// What each role may do.

@@ -28,7 +28,7 @@ struct MountTable: Sendable {
     swaps = rows.filter { $0.type == "swap" } + Self.activeSwaps(system.text("/proc/swaps") ?? "")
     var byPoint: [String: Mount] = [:]
     for mount in fstab { byPoint[mount.point] = mount }
-    for mount in Self.mountinfo(system.text("/proc/self/mountinfo") ?? "") {
+    for mount in Self.mountinfo(of: system) {
       var mount = mount
       if let known = fstab.last(where: { $0.point == mount.point }) { mount.place = known.place }
       byPoint[mount.point] = mount
@@ -48,7 +48,7 @@ struct MountTable: Sendable {
   // MARK: The files
 
   /// Fields of proc(5) mountinfo: id, parent, major:minor, root, point, options, tags …, "-", type, source, super options.
-  static func mountinfo(_ text: String) -> [Mount] {
+  static func mountinfo(_ text: String, path: String = "/proc/self/mountinfo") -> [Mount] {
     rows(text).compactMap { line, fields in
       guard fields.count >= 10, let dash = fields.dropFirst(6).firstIndex(of: "-"), fields.count > dash + 2 else {
         return nil
@@ -56,8 +56,17 @@ struct MountTable: Sendable {
       let options = fields.count > dash + 3 ? fields[dash + 3].split(separator: ",").map(String.init) : []
       return Mount(
         point: unescaped(fields[4]), source: unescaped(fields[dash + 2]), type: String(fields[dash + 1]),
-        number: String(fields[2]), options: options, place: Place("/proc/self/mountinfo", line: line))
+        number: String(fields[2]), options: options, place: Place(path, line: line))
     }
+  }
+
+  /// The machine's mounts, as its first process sees them: a service behind a fence of its own has more, which are none
+  /// of the machine's.
+  private static func mountinfo(of system: System) -> [Mount] {
+    for path in ["/proc/1/mountinfo", "/proc/self/mountinfo"] {
+      if let text = system.text(path), !text.isEmpty { return mountinfo(text, path: path) }
+    }
+    return []
   }
 
   static func fstab(_ text: String) -> [Mount] {
