@@ -33,7 +33,8 @@ struct UnitFileTests {
   @Test(
     .enabled(if: canAnalyze, "no systemd-analyze"),
     arguments: [
-      "posture-agent.service", "posture-agent.path", "posture-attest.service", "posture-attest.socket",
+      "posture-agent.service", "posture-agent.path", "posture-enrolled.service", "posture-attest.service",
+      "posture-attest.socket",
       "user/posture-session.service", "user/posture-session.socket",
     ])
   func `systemd knows every directive`(unit: String) throws {

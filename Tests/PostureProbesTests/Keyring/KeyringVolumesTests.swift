@@ -77,6 +77,16 @@ struct KeyringVolumesTests {
     #expect(try root(tree).opening == .always)
   }
 
+  @Test func `mounts are those of the first process, whatever fence this one is behind`() throws {
+    let tree = try FixtureTree()
+    let root = "22 1 8:2 / / rw - ext4 /dev/sda2 rw\n"
+    try tree.write("/proc/1/mountinfo", root)
+    try tree.write("/proc/self/mountinfo", root + "23 22 8:2 /home /home ro - ext4 /dev/sda2 rw\n")
+    let mounts = MountTable(try System(root: tree.root)).mounts
+    #expect(mounts.map(\.point) == ["/"])
+    #expect(mounts.first?.place == Place("/proc/1/mountinfo", line: 1))
+  }
+
   // MARK: Stacks
 
   @Test func `LVM on LUKS is as closed as LUKS`() throws {
