@@ -68,9 +68,10 @@ import Testing
       ("revoked.1", .revokedPart(1)), ("policy", .policy), ("g.policy", .groupPolicy(Name("lathe")!)),
     ]
     // Were an operator a device, these would be its own.
-    let operators: [(String, Topic.Place)] = SiteBuilder.roles.flatMap { role in
+    var operators: [(String, Topic.Place)] = []
+    for role in SiteBuilder.roles {
       let name = Name(role.rawValue)!
-      return [("\(name).report", .report(name)), ("\(name).cmd", .recheckDevice(name))]
+      operators += [("\(name).report", .report(name)), ("\(name).cmd", .recheckDevice(name))]
     }
     let foreign = Topic(Name("site-b")!, .report(own)).text
     let ownReport = Topic(site, .report(own)).text
@@ -179,7 +180,7 @@ import Testing
       }
       client.crash()
     }
-    let topic = { Topic(Name("site-a")!, .presence(Name($0)!)).text }
+    let topic = { (name: String) in Topic(Name("site-a")!, .presence(Name(name)!)).text }
     for _ in 0..<20 where !monitor.hasSeen(topic("edge-1"), "by a will") { monitor.drain() }
     #expect(monitor.hasSeen(topic("edge-1"), "by a will"))
     #expect(!monitor.hasSeen(topic("edge-2"), "by a will"))
