@@ -13,9 +13,9 @@ public enum UnixSocket {
     // Whatever umask this process was started with.
     if let mode, mkdir(folder, mode) == 0 { chmod(folder, mode) }
     unlink(path)
-    // Nobody may connect before the owner is set.
-    let mask = umask(0o177)
-    defer { umask(mask) }
+    // Nobody may connect before the owner is set. A socket's mode becomes that of its file; the mask of the process would
+    // be every thread's.
+    try retrying("chmod", path) { fchmod(listener.number, 0o600) }
     try withAddress(path) { address, size throws(SystemError) in
       _ = try retrying("bind", path) { bind(listener.number, address, size) }
     }
