@@ -50,6 +50,8 @@ let package = Package(
     .target(name: "CLinux"),
     // Headers of tpm2-tss at build time (apt: libtss2-dev), the library itself only where it is found at run time.
     .target(name: "CTPM"),
+    // No headers and no libraries at build time: what a machine has is found at run time.
+    .target(name: "CUnpack"),
 
     // The pure model, and the ground the rest stands on.
     ours("Posture"),
@@ -60,7 +62,7 @@ let package = Package(
     // On the device.
     ours(
       "PostureProbes",
-      ["Posture", "PosturePlatform", "CLinux", "CTPM", "CDBus", "CKeyutils", "CCrypt", "COpenSSL"]),
+      ["Posture", "PosturePlatform", "CLinux", "CTPM", "CUnpack", "CDBus", "CKeyutils", "CCrypt", "COpenSSL"]),
     ours("PostureCheck", ["Posture", "PosturePlatform", "PostureProbes"]),
     ours("PostureTokens", ["Posture", "PosturePlatform", "COpenSSL"]),
     ours(

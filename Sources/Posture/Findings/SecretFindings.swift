@@ -15,6 +15,9 @@ extension FindingCatalogue {
       "latentSlot", "The volume's header holds a way in that the system as set up does not use.",
       advice: "Remove the slot with cryptsetup luksKillSlot or systemd-cryptenroll --wipe-slot, if nobody needs it."),
     FindingCode(
+      "initrdDiffers", "The initial RAM disk holds another crypttab than the system.",
+      advice: "Make it again (update-initramfs -u, dracut -f, mkinitcpio -P), so that what was changed takes effect."),
+    FindingCode(
       "keyFileBesideLock", "A volume's key file lies where whoever has the disk can read it.",
       advice: "Keep the key file on a volume that asks for a passcode, or set none in crypttab."),
     FindingCode(

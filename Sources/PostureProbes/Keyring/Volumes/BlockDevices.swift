@@ -33,8 +33,15 @@ final class BlockDevices {
   init(_ system: System) {
     self.system = system
     var folders: [String: String] = [:]
-    let disks = (try? system.list("/sys/block")) ?? []
-    for disk in disks.prefix(Self.most) { folders[disk] = "/sys/block/\(disk)" }
+    // A tree may hold one part of sysfs and not the other.
+    for top in ["/sys/block", "/sys/class/block"] where folders.isEmpty {
+      for disk in ((try? system.list(top)) ?? []).prefix(Self.most) { folders[disk] = "\(top)/\(disk)" }
+    }
+    for number in ((try? system.list("/sys/dev/block")) ?? []).prefix(Self.most) {
+      let place = "/sys/dev/block/\(number)"
+      guard let name = system.link(place).map({ Path.name(of: $0) }), name.hasPrefix("dm-") else { continue }
+      folders[name] = folders[name] ?? place
+    }
     self.folders = folders
   }
 
@@ -74,6 +81,13 @@ final class BlockDevices {
     let parts = path.split(separator: "/")
     guard parts.count == 3, parts[0] == "dev" else { return nil }
     return device(mapping: Self.volumeName(parts[1], parts[2]))
+  }
+
+  /// The disk that a partition is on, by the kernel's names; nil for what is no partition that sysfs shows.
+  func disk(ofSource source: String) -> String? {
+    guard let device = device(source: source) else { return nil }
+    if folders[device.name] != nil { return device.name }
+    return folders.first { system.exists("\($0.value)/\(device.name)/dev") }?.key
   }
 
   /// The path of `UUID=…` and its like below /dev/disk; a path as it is; nil for what is no device.

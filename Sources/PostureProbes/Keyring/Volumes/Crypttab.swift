@@ -22,6 +22,9 @@ struct CrypttabEntry: Hashable, Sendable {
     has(name) || ["yes", "true", "on", "1", "y", "t"].contains(option(name)?.lowercased())
   }
 
+  /// Whether it names `tpm2`, `fido2` or `pkcs11` as what holds the key.
+  func names(_ device: String) -> Bool { option("\(device)-device") != nil || option("\(device)-uri") != nil }
+
   /// Made anew with a random key at each start: swap and scratch space.
   var isThrowAway: Bool {
     guard let keyFile, ["/dev/urandom", "/dev/random", "/dev/hwrng"].contains(keyFile) else { return false }
@@ -34,8 +37,10 @@ struct CrypttabEntry: Hashable, Sendable {
 
 enum Crypttab {
   static let path = "/etc/crypttab"
+  /// What mkinitcpio's hook `sd-encrypt` copies into the initial RAM disk in place of the other.
+  static let initialPath = "/etc/crypttab.initramfs"
 
-  static func parse(_ text: String) -> [CrypttabEntry] {
+  static func parse(_ text: String, at path: String = path) -> [CrypttabEntry] {
     text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().compactMap { index, line in
       let fields = line.split { $0.isWhitespace }
       guard fields.count >= 2, !fields[0].hasPrefix("#") else { return nil }
@@ -46,5 +51,15 @@ enum Crypttab {
         options: fields.count > 3 ? fields[3].split(separator: ",").map(String.init) : [],
         place: Place(path, line: index + 1))
     }
+  }
+
+  /// Both files; the rows of the initial one are opened early.
+  static func read(_ system: System) -> [CrypttabEntry] {
+    let initial = parse(system.text(initialPath) ?? "", at: initialPath).map {
+      var entry = $0
+      entry.options.append("x-initrd.attach")
+      return entry
+    }
+    return initial + parse(system.text(path) ?? "")
   }
 }

@@ -1,12 +1,12 @@
 import Posture
 import PosturePlatform
 
-/// Finds out what a mount stands on: by sysfs where it is there, else by crypttab and LVM's own notes.
+/// Finds out what a mount stands on: by sysfs where it is there, else by the known mappings and LVM's own notes.
 struct GroundFinder {
   let system: System
   let devices: BlockDevices
   let mounts: MountTable
-  let crypttab: [CrypttabEntry]
+  let mappings: [Mapping]
 
   /// Deeper stacks than this are loops.
   private static let mostLayers = 16
@@ -21,7 +21,7 @@ struct GroundFinder {
     default: break
     }
     if let device = mount.number.flatMap(devices.device(number:)) ?? devices.device(source: mount.source) {
-      return ground(of: device, mount, depth)
+      return joined(([device] + companions(of: device, mount)).map { ground(of: $0, mount, depth) })
     }
     return byName(mount.source, mount, depth)
   }
@@ -42,6 +42,17 @@ struct GroundFinder {
       return ground(of: host, depth: depth + 1)
     }
     return joined(below)
+  }
+
+  /// The further devices of a btrfs: mount tables name one of them.
+  private func companions(of device: BlockDevices.Device, _ mount: MountTable.Mount) -> [BlockDevices.Device] {
+    guard mount.type == "btrfs" else { return [] }
+    let top = "/sys/fs/btrfs"
+    for name in ((try? system.list(top)) ?? []).prefix(64) {
+      let members = (try? system.list("\(top)/\(name)/devices")) ?? []
+      if members.contains(device.name) { return members.filter { $0 != device.name }.compactMap(devices.device(_:)) }
+    }
+    return []
   }
 
   private func joined(_ legs: [Ground]) -> Ground {
@@ -67,7 +78,7 @@ struct GroundFinder {
     guard let path = BlockDevices.path(ofSource: source) ?? (source == "/dev/root" ? source : nil) else {
       return unknown("\(mount.point) comes from \(source)", mount.place)
     }
-    if let entry = entry(making: path) { return mapping(entry, mount, depth) }
+    if let found = mapping(making: path) { return ground(of: found, mount, depth) }
     if path.hasPrefix("/dev/mapper/") { return logicalVolume(Path.name(of: path), mount, depth) }
     let parts = path.split(separator: "/")
     if parts.count == 3, parts[1] != "disk", parts[1] != "block", parts[1] != "md", parts[0] == "dev" {
@@ -76,52 +87,55 @@ struct GroundFinder {
     return partition(path, mount)
   }
 
-  private func entry(making path: String) -> CrypttabEntry? {
+  private func mapping(making path: String) -> Mapping? {
     let target = system.link(path).map { Path.name(of: $0) }
-    return crypttab.first { entry in
-      path == "/dev/mapper/\(entry.name)" || (path == "/dev/disk/by-id/dm-name-\(entry.name)")
-        || (target == entry.name && path.hasPrefix("/dev/disk/"))
+    return mappings.first { mapping in
+      path == "/dev/mapper/\(mapping.name)" || (path == "/dev/disk/by-id/dm-name-\(mapping.name)")
+        || (target == mapping.name && path.hasPrefix("/dev/disk/"))
     }
   }
 
-  private func mapping(_ entry: CrypttabEntry, _ mount: MountTable.Mount, _ depth: Int) -> Ground {
-    guard depth < Self.mostLayers else { return unknown("\(entry.name): crypttab loops", entry.place) }
+  private func ground(of mapping: Mapping, _ mount: MountTable.Mount, _ depth: Int) -> Ground {
+    guard depth < Self.mostLayers else { return unknown("\(mapping.name): crypttab loops", mapping.place) }
     // What is below an encrypted layer can only add to it.
-    guard let path = BlockDevices.path(ofSource: entry.source), let below = self.entry(making: path), below != entry
-    else { return .mapping(entry.name, on: .plain) }
-    return .mapping(entry.name, on: mapping(below, mount, depth + 1))
+    guard let path = BlockDevices.path(ofSource: mapping.source ?? ""), let below = self.mapping(making: path),
+      below != mapping
+    else { return .mapping(mapping.name, on: .plain) }
+    return .mapping(mapping.name, on: ground(of: below, mount, depth + 1))
   }
 
   /// LVM keeps a text copy of each group's metadata, with the devices that it was last seen on.
   private func logicalVolume(_ name: String, _ mount: MountTable.Mount, _ depth: Int) -> Ground {
-    if crypttab.isEmpty { return .plain }
-    guard let group = BlockDevices.group(ofVolumeName: name),
-      let notes = system.text("/etc/lvm/backup/\(group)"), depth < Self.mostLayers
-    else { return unknown("what \(mount.source) lies on does not show", mount.place) }
+    let hidden = unknown("what \(mount.source) lies on does not show", mount.place)
+    // A mapping of which nothing says who makes it, by a name that installers give encrypted ones.
+    guard let group = BlockDevices.group(ofVolumeName: name), group != "luks" else { return hidden }
+    guard let notes = system.text("/etc/lvm/backup/\(group)"), depth < Self.mostLayers else {
+      return mappings.isEmpty ? .plain : hidden
+    }
     let legs = notes.split(separator: "\n").compactMap { line -> String? in
       let words = line.trimmingSpace.split(separator: "\"")
       return words.count >= 2 && words[0].hasPrefix("device = ") ? String(words[1]) : nil
     }
-    guard !legs.isEmpty else { return unknown("what \(mount.source) lies on does not show", mount.place) }
+    guard !legs.isEmpty else { return hidden }
     return joined(legs.map { byName($0, mount, depth + 1) })
   }
 
-  /// A partition by name or number. Where crypttab makes a mapping that no other row accounts for, the file system with
-  /// this number may be the one inside.
+  /// A partition by name or number. Where a mapping is made that no other row accounts for, the file system with this
+  /// number may be the one inside.
   private func partition(_ path: String, _ mount: MountTable.Mount) -> Ground {
     if let target = system.link(path), Path.name(of: target).hasPrefix("dm-") {
       return unknown("\(mount.source) is a mapping that does not show", mount.place)
     }
     let isDirect =
       !path.hasPrefix("/dev/disk/by-uuid/") && !path.hasPrefix("/dev/disk/by-label/") && path != "/dev/root"
-    guard !isDirect, system.link(path) == nil, let stray = crypttab.first(where: isUnaccounted) else { return .plain }
+    guard !isDirect, system.link(path) == nil, let stray = mappings.first(where: isUnaccounted) else { return .plain }
     return unknown("whether \(mount.source) is inside \(stray.name) does not show", stray.place)
   }
 
-  private func isUnaccounted(_ entry: CrypttabEntry) -> Bool {
-    guard !entry.isThrowAway, !entry.has("swap") else { return false }
+  private func isUnaccounted(_ mapping: Mapping) -> Bool {
+    if let entry = mapping.entry, entry.isThrowAway || entry.has("swap") { return false }
     return !(mounts.fstab + mounts.swaps).contains { row in
-      BlockDevices.path(ofSource: row.source).flatMap { self.entry(making: $0) } == entry
+      BlockDevices.path(ofSource: row.source).flatMap { self.mapping(making: $0) } == mapping
     }
   }
 }

@@ -2,47 +2,77 @@ import Posture
 
 /// What the kernel's command line says about unlocking (systemd-cryptsetup-generator(8)).
 struct KernelCommandLine: Sendable {
-  private let words: [String]
+  private var words: [String]
   let place: Place
 
   /// The running one, else what the boot loader's entries hold.
   init(_ system: System) {
-    let running = "/proc/cmdline"
-    if let text = system.text(running) {
-      words = Self.words(text)
-      place = Place(running)
-      return
+    let boot = BootWords(system)
+    if let place = boot.place {
+      (words, self.place) = (boot.words, Place(place.file))
+    } else {
+      (words, place) =
+        Self.loaderEntry(system) ?? Self.grubMenu(system) ?? Self.extlinux(system) ?? Self.grubSettings(system)
     }
-    let kernel = "/etc/kernel/cmdline"
-    if let text = system.text(kernel) {
-      words = Self.words(text)
-      place = Place(kernel)
-      return
-    }
+  }
+
+  private static func loaderEntry(_ system: System) -> ([String], Place)? {
     let folder = "/boot/loader/entries"
     let entries = ((try? system.list(folder)) ?? []).filter { $0.hasSuffix(".conf") }
     for entry in entries.prefix(16) {
-      let lines = (system.text("\(folder)/\(entry)") ?? "").split(separator: "\n")
-      guard let line = lines.first(where: { $0.hasPrefix("options ") }) else { continue }
-      words = Self.words(String(line.dropFirst("options ".count)))
-      place = Place("\(folder)/\(entry)")
-      return
+      let lines = lines(system, "\(folder)/\(entry)", after: "options")
+      if !lines.isEmpty { return (lines.flatMap { $0 }, Place("\(folder)/\(entry)")) }
     }
-    let grub = "/etc/default/grub"
-    words = (system.text(grub) ?? "").split(separator: "\n").filter { $0.hasPrefix("GRUB_CMDLINE_LINUX") }
-      .flatMap { line in Self.words(String(line.drop { $0 != "=" }.dropFirst().filter { $0 != "\"" && $0 != "'" })) }
-    place = Place(grub)
+    return nil
+  }
+
+  private static func grubMenu(_ system: System) -> ([String], Place)? {
+    line(system, "/boot/grub/grub.cfg", after: "linux") ?? line(system, "/boot/grub2/grub.cfg", after: "linux")
+  }
+
+  private static func extlinux(_ system: System) -> ([String], Place)? {
+    line(system, "/boot/extlinux/extlinux.conf", after: "append")
+      ?? line(system, "/boot/extlinux.conf", after: "append")
+  }
+
+  /// The words of the first line that begins with `keyword`.
+  private static func line(_ system: System, _ path: String, after keyword: String) -> ([String], Place)? {
+    lines(system, path, after: keyword).first.map { ($0, Place(path)) }
+  }
+
+  private static func lines(_ system: System, _ path: String, after keyword: String) -> [[String]] {
+    (system.text(path) ?? "").split(separator: "\n").map(words)
+      .filter { $0.first?.lowercased() == keyword }.map { Array($0.dropFirst()) }
+  }
+
+  private static func grubSettings(_ system: System) -> ([String], Place) {
+    let path = "/etc/default/grub"
+    let lines = (system.text(path) ?? "").split(separator: "\n").filter { $0.hasPrefix("GRUB_CMDLINE_LINUX") }
+    let words = lines.flatMap { line in
+      Self.words(line.drop { $0 != "=" }.dropFirst().filter { $0 != "\"" && $0 != "'" })
+    }
+    return (words, Place(path))
   }
 
   private static func words(_ text: some StringProtocol) -> [String] {
     text.split(whereSeparator: \.isWhitespace).map { String($0) }
   }
 
-  private func values(_ name: String) -> [String] {
-    ["rd.\(name)=", "\(name)="].flatMap { prefix in
+  /// With those that the initial RAM disk brings.
+  func adding(_ text: String) -> KernelCommandLine {
+    var more = self
+    more.words += Self.words(text)
+    return more
+  }
+
+  /// `rd.` words are for the initial RAM disk alone.
+  private func values(_ name: String, isEarly: Bool = true) -> [String] {
+    (isEarly ? ["rd.\(name)=", "\(name)="] : ["\(name)="]).flatMap { prefix in
       words.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.utf8.count)) }
     }
   }
+
+  // MARK: Which volumes
 
   /// Mappings that the command line makes: name and device.
   var mappings: [(name: String, source: String)] {
@@ -54,35 +84,57 @@ struct KernelCommandLine: Sendable {
       let uuid = value.hasPrefix("luks-") ? String(value.dropFirst(5)) : value
       return ("luks-\(uuid)", "UUID=\(uuid)")
     }
-    // The hook of Arch: cryptdevice=DEVICE:NAME[:OPTIONS].
+    return named + bare.filter { one in !named.contains { $0.1 == one.1 } } + ofScripts
+  }
+
+  private func value(_ name: String) -> String? {
+    words.last { $0.hasPrefix("\(name)=") }.map { String($0.dropFirst(name.utf8.count + 1)) }
+  }
+
+  /// Arch's hook `encrypt` (cryptdevice=DEVICE:NAME[:OPTIONS]), Alpine (cryptroot=, cryptdm=), Gentoo (crypt_root=).
+  private var ofScripts: [(String, String)] {
     let hook = words.filter { $0.hasPrefix("cryptdevice=") }.compactMap { word -> (String, String)? in
       let parts = word.dropFirst("cryptdevice=".count).split(separator: ":")
       return parts.count >= 2 ? (String(parts[1]), String(parts[0])) : nil
     }
-    return named + bare.filter { one in !named.contains { $0.1 == one.1 } } + hook
+    let alpine = value("cryptroot").map { [(value("cryptdm") ?? "root", $0)] } ?? []
+    return hook + alpine + (value("crypt_root").map { [("root", $0)] } ?? [])
   }
 
-  /// Options for the volume on `source` (`UUID=…`), and those for every volume.
-  func options(of source: String) -> [String] {
-    applicable("luks.options", source).flatMap { $0.split(separator: ",").map(String.init) }
+  // MARK: How each is unlocked
+
+  /// Options for the volume with this number alone, which replace those of its row in crypttab; nil where there are none.
+  func options(of uuid: String?, isEarly: Bool) -> [String]? {
+    own("luks.options", uuid, isEarly).map(Self.list)
   }
 
-  /// The key file for the volume on `source`, or for every volume: `path` or `path:device`.
-  func keyFile(of source: String) -> String? {
-    if let value = applicable("luks.key", source).first { return value }
+  /// Options for every volume that has no row.
+  func commonOptions(isEarly: Bool) -> [String] {
+    values("luks.options", isEarly: isEarly).filter { Self.split($0) == nil }.flatMap(Self.list)
+  }
+
+  /// The key file for the volume with this number, or for every one without a row: `path` or `path:device`.
+  func keyFile(of uuid: String?, hasRow: Bool, isEarly: Bool) -> String? {
+    if let own = own("luks.key", uuid, isEarly) { return own }
+    if hasRow { return nil }
+    if let common = values("luks.key", isEarly: isEarly).first(where: { Self.split($0) == nil }) { return common }
     // The hook of Arch: cryptkey=rootfs:PATH or cryptkey=DEVICE:TYPE:PATH.
-    guard let word = words.last(where: { $0.hasPrefix("cryptkey=") }) else { return nil }
-    let parts = word.dropFirst("cryptkey=".count).split(separator: ":").map(String.init)
+    let parts = value("cryptkey")?.split(separator: ":").map(String.init) ?? []
     if parts.count == 2, parts[0] == "rootfs" { return parts[1] }
     return parts.count == 3 ? "\(parts[2]):\(parts[0])" : nil
   }
 
-  private func applicable(_ name: String, _ source: String) -> [String] {
-    values(name).compactMap { value in
-      let parts = value.split(separator: "=", maxSplits: 1)
-      let isOfOne = parts.count == 2 && parts[0].count == 36 && parts[0].filter { $0 == "-" }.count == 4
-      guard isOfOne else { return value }
-      return source == "UUID=\(parts[0])" ? String(parts[1]) : nil
-    }
+  private static func list(_ value: String) -> [String] { value.split(separator: ",").map(String.init) }
+
+  private func own(_ name: String, _ uuid: String?, _ isEarly: Bool) -> String? {
+    let pairs = values(name, isEarly: isEarly).compactMap(Self.split)
+    return uuid.flatMap { uuid in pairs.last { $0.uuid.lowercased() == uuid.lowercased() }?.value }
+  }
+
+  /// `UUID=value`; nil for a value without a number before it.
+  private static func split(_ value: String) -> (uuid: String, value: String)? {
+    let parts = value.split(separator: "=", maxSplits: 1)
+    guard parts.count == 2, parts[0].count == 36, parts[0].filter({ $0 == "-" }).count == 4 else { return nil }
+    return (String(parts[0]), String(parts[1]))
   }
 }

@@ -12,8 +12,23 @@ struct Mapping: Hashable, Sendable {
   var place: Place
 
   /// What device mapper says it is: `LUKS2`, `LUKS1`, `PLAIN`, `TCRYPT`, `BITLK`.
-  var kind: String? {
-    guard let parts = uuid?.split(separator: "-", maxSplits: 2), parts.count > 1 else { return nil }
-    return String(parts[1])
+  var kind: String? { parts.map { String($0[1]) } }
+
+  private var parts: [Substring]? {
+    guard let parts = uuid?.split(separator: "-", maxSplits: 3), parts.count > 1 else { return nil }
+    return parts
+  }
+
+  /// The number of the LUKS header, with hyphens: by what names its device, else by device mapper's uuid.
+  var number: String? {
+    for prefix in ["UUID=", "/dev/disk/by-uuid/"] {
+      if let source, source.hasPrefix(prefix) { return String(source.dropFirst(prefix.utf8.count)) }
+    }
+    guard let parts, parts.count > 2, parts[2].utf8.count == 32 else { return nil }
+    var rest = parts[2]
+    return [8, 4, 4, 4, 12].map { length in
+      defer { rest = rest.dropFirst(length) }
+      return String(rest.prefix(length))
+    }.joined(separator: "-")
   }
 }

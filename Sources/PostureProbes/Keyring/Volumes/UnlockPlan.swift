@@ -21,14 +21,21 @@ struct UnlockPlan: Hashable, Sendable {
   /// Kinds of token whose plugin is there.
   var plugins: Set<String> = []
   var hasClevis = false
+  /// The boot loader asks the TPM.
+  var hasGRUBWithTPM = false
   /// An empty passphrase is tried first.
   var triesEmptyPassword = false
+  /// Nobody is ever asked to type anything.
+  var isHeadless = false
   /// The one slot that may be used.
   var slot: String?
+  /// Why it is not known how the initial RAM disk goes about it.
+  var gap: Cause?
 
   func uses(_ token: KeyslotToken) -> Bool {
     switch token {
     case .recovery, .other: return true
+    case .grub: return hasGRUBWithTPM
     case .clevis: return hasClevis
     case .tpm2, .fido2, .pkcs11:
       guard let device = token.device else { return false }

@@ -8,27 +8,46 @@ struct UnlockPlanner {
 
   /// `isEarly`: in the initial RAM disk.
   func plan(_ mapping: Mapping, isEarly: Bool) -> UnlockPlan {
-    let options = self.options(mapping, isEarly: isEarly)
+    let entry = entry(mapping, isEarly: isEarly)
     let tools = UnlockingTools(system)
     let disk = volumes.initialRAMDisk
     let devices = ["tpm2", "fido2", "pkcs11"]
-    var plan = UnlockPlan(key: key(mapping, options, isEarly: isEarly))
-    plan.named = Set(devices.filter { options.option("\($0)-device") != nil || options.option("\($0)-uri") != nil })
+    var plan = UnlockPlan(key: key(mapping, entry, isEarly: isEarly))
+    plan.named = Set(devices.filter(entry.names))
     plan.plugins = Set(devices.filter(isEarly ? disk.hasPlugin : tools.hasPlugin))
     plan.hasClevis = isEarly ? disk.hasClevis : tools.hasClevis
-    plan.triesEmptyPassword = options.isOn("try-empty-password")
-    plan.slot = options.option("key-slot") ?? options.option("keyslot")
+    plan.hasGRUBWithTPM = tools.hasGRUBWithTPM
+    plan.triesEmptyPassword = entry.isOn("try-empty-password")
+    plan.isHeadless = entry.isOn("headless") && !isScripted(entry, isEarly: isEarly)
+    plan.slot = entry.option("key-slot") ?? entry.option("keyslot")
+    plan.gap = isEarly ? disk.fault : nil
     return plan
   }
 
-  /// crypttab's row with the options of the command line added.
-  private func options(_ mapping: Mapping, isEarly: Bool) -> CrypttabEntry {
+  /// What the initial RAM disk's own crypttab says where it has a row, with what the command line says.
+  private func entry(_ mapping: Mapping, isEarly: Bool) -> CrypttabEntry {
+    let row = isEarly ? volumes.initialRow(of: mapping) ?? mapping.entry : mapping.entry
     var entry =
-      mapping.entry
+      row
       ?? CrypttabEntry(
         name: mapping.name, source: mapping.source ?? "", keyFile: nil, options: [], place: mapping.place)
-    if isEarly { entry.options += volumes.commandLine.options(of: entry.source) }
+    if isScripted(entry, isEarly: isEarly) { return entry }
+    let line = isEarly ? volumes.initialCommandLine : volumes.commandLine
+    if let own = line.options(of: mapping.number, isEarly: isEarly) {
+      entry.options = own
+    } else if row == nil {
+      entry.options = line.commonOptions(isEarly: isEarly)
+    }
+    entry.keyFile =
+      line.keyFile(of: mapping.number, hasRow: row != nil, isEarly: isEarly) ?? entry.keyFile
+      ?? (isEarly && row == nil ? hookKey : nil)
     return entry
+  }
+
+  /// The key that the boot scripts of Arch and Alpine look for by themselves.
+  private var hookKey: String? {
+    let path = "/crypto_keyfile.bin"
+    return volumes.initialRAMDisk.holds(path) ? path : nil
   }
 
   /// The dialect of Debian's initial RAM disk, whose words no other one has, and of its boot scripts before systemd.
@@ -47,9 +66,13 @@ struct UnlockPlanner {
   private func key(_ mapping: Mapping, _ entry: CrypttabEntry, isEarly: Bool) -> UnlockPlan.Key {
     if entry.isThrowAway { return .throwAway }
     let isScripted = isScripted(entry, isEarly: isEarly)
-    if isScripted, let script = entry.option("keyscript") { return key(fromScript: script, entry) }
-    let named = (isEarly ? volumes.commandLine.keyFile(of: entry.source) : nil) ?? entry.keyFile
-    if let named { return key(fromFile: named, mapping, entry, isEarly: isEarly, isRequired: true) }
+    if isScripted, let script = entry.option("keyscript"), Path.name(of: script) != "cat" {
+      return key(fromScript: script, entry)
+    }
+    if let named = entry.keyFile {
+      let key = key(fromFile: named, mapping, entry, isEarly: isEarly, isRequired: true)
+      return isScripted ? key : sealed(key, entry)
+    }
     if isScripted { return .none }
     // systemd looks here by itself.
     for folder in ["/etc/cryptsetup-keys.d", "/run/cryptsetup-keys.d"] {
@@ -62,17 +85,28 @@ struct UnlockPlanner {
 
   // MARK: Key files
 
+  /// A key file beside the name of a device holds the key as that device alone can read it (crypttab(5)).
+  private func sealed(_ key: UnlockPlan.Key, _ entry: CrypttabEntry) -> UnlockPlan.Key {
+    guard case .file(let place?, let at) = key else { return key }
+    let asksPIN = entry.isOn("tpm2-pin")
+    if entry.names("tpm2") {
+      return .file(place.and(asksPIN ? Opening([.device, .passcode]) : Opening([.device])), at)
+    }
+    if entry.names("pkcs11") { return .file(place.and(Opening([.token])), at) }
+    return entry.names("fido2") ? .file(place.and(Opening([.passcode, .token])), at) : key
+  }
+
   private func key(
     fromFile named: String, _ mapping: Mapping, _ entry: CrypttabEntry, isEarly: Bool, isRequired: Bool
   ) -> UnlockPlan.Key {
     if let colon = named.lastIndex(of: ":"), named.hasPrefix("/") {
       let device = String(named[named.index(after: colon)...])
-      return .file(opening(ofDevice: device), entry.place)
+      return .file(opening(ofDevice: device, mapping), entry.place)
     }
-    if named.hasPrefix("/dev/") { return .file(opening(ofDevice: named), entry.place) }
+    if named.hasPrefix("/dev/") { return .file(opening(ofDevice: named, mapping), entry.place) }
     guard named.hasPrefix("/"), let status = try? system.status(named) else {
       return isEarly && volumes.initialRAMDisk.holds(named)
-        ? .file(openingOfRAMDisk(mapping), Place(named)) : missing(named, entry, isRequired)
+        ? .file(openingOfRAMDisk(mapping), placeInRAMDisk(named)) : missing(named, entry, isRequired)
     }
     if status.kind == .other {
       return .handedOver(
@@ -92,23 +126,34 @@ struct UnlockPlanner {
 
   /// In the initial RAM disk only what was copied into it can be read, or what lies on a volume that needs no key.
   private func earlyKey(_ path: String, _ mapping: Mapping) -> UnlockPlan.Key {
-    if volumes.initialRAMDisk.holds(path) { return .file(openingOfRAMDisk(mapping), Place(path)) }
+    if volumes.initialRAMDisk.holds(path) { return .file(openingOfRAMDisk(mapping), placeInRAMDisk(path)) }
     guard let mount = volumes.mounts.mount(holding: path), volumes.ground(of: mount) == .plain else { return .none }
     return .file(.always, Place(path))
   }
 
   /// The initial RAM disk lies in /boot. On the encrypted volume itself, the boot loader has asked for its passphrase.
   private func openingOfRAMDisk(_ mapping: Mapping) -> Opening? {
-    guard let mount = volumes.mounts.mount(holding: "/boot") else { return .always }
+    guard let mount = volumes.mounts.mount(holding: volumes.initialRAMDisk.path ?? "/boot") else { return .always }
     let ground = volumes.ground(of: mount)
     return ground.mappings.contains(mapping.name) ? .passcode : volumes.opening(of: ground)
   }
 
-  /// A medium that has to be put in is a token; one that the system mounts anyway is what it lies on.
-  private func opening(ofDevice device: String) -> Opening? {
+  private func placeInRAMDisk(_ path: String) -> Place {
+    if case .contents = volumes.initialRAMDisk.image, let image = volumes.initialRAMDisk.path { return Place(image) }
+    return Place(path)
+  }
+
+  /// A medium that has to be put in is a token; one that the system mounts anyway is what it lies on, and one on the
+  /// same disk is always there.
+  private func opening(ofDevice device: String, _ mapping: Mapping) -> Opening? {
     if device == "/dev/zero" || device == "/dev/null" { return .always }
-    guard let mount = volumes.mounts.mounts.first(where: { $0.source == device }) else { return Opening([.token]) }
-    return volumes.opening(of: volumes.ground(of: mount))
+    if let mount = volumes.mounts.mounts.first(where: { volumes.isSame($0.source, device) }) {
+      return volumes.opening(of: volumes.ground(of: mount))
+    }
+    guard let here = volumes.devices.disk(ofSource: device), let source = mapping.source else {
+      return Opening([.token])
+    }
+    return here == volumes.devices.disk(ofSource: source) ? .always : Opening([.token])
   }
 
   // MARK: Key scripts
@@ -119,6 +164,7 @@ struct UnlockPlanner {
     case "decrypt_keyctl", "decrypt_ssl", "decrypt_gnupg", "askpass":
       return .asked(.passcode, entry.place)
     case "decrypt_gnupg-sc", "decrypt_opensc": return .asked(Opening([.passcode, .token]), entry.place)
+    case "ykluks-keyscript": return .asked(Opening([.passcode, .token]), entry.place)
     case "passdev": return .file(Opening([.token]), entry.place)
     case "decrypt_derived":
       guard let other = entry.keyFile, let mapping = volumes.mapping(other), other != entry.name else { break }

@@ -19,4 +19,11 @@ struct UnlockingTools {
     ["/usr/lib/systemd/system/clevis-luks-askpass.path", "/lib/systemd/system/clevis-luks-askpass.path"]
       .contains(where: system.exists)
   }
+
+  /// Whether GRUB asks the TPM: without a menu that could say so, as its token says.
+  var hasGRUBWithTPM: Bool {
+    let menus = ["/boot/grub2/grub.cfg", "/boot/grub/grub.cfg", "/boot/efi/EFI/opensuse/grub.cfg"].compactMap(
+      system.text)
+    return menus.isEmpty || menus.contains { $0.contains("tpm2") }
+  }
 }

@@ -22,7 +22,12 @@ struct VolumeDoor {
       return (withoutHeader(plan, error), [])
     }
     let ways = VolumeWays(header, plan, mapping.place)
-    return (door(ways, Door.Proof(.header, .ok)), ways.remarks)
+    var (door, remarks) = (door(ways, Door.Proof(.header, .ok)), ways.remarks)
+    if isEarly, case .fault(.noArchive) = volumes.initialRAMDisk.image, let path = volumes.initialRAMDisk.path {
+      door.because.append(Reason("initrd.noArchive", file: path))
+    }
+    if isEarly, let differs = initialDifference { remarks.append(differs) }
+    return (door, remarks)
   }
 
   private func door(_ ways: VolumeWays, _ proof: Door.Proof) -> Door {
@@ -31,6 +36,20 @@ struct VolumeDoor {
     door.whose = asksForPasscode ? .volume : nil
     door.proof = proof
     return door
+  }
+
+  /// The initial RAM disk was made before somebody changed how this volume gets its key.
+  private var initialDifference: Cause? {
+    guard let here = mapping.entry, let there = volumes.initialRow(of: mapping), let image = volumes.initialRAMDisk.path
+    else { return nil }
+    let devices = ["tpm2", "fido2", "pkcs11"]
+    guard
+      (here.keyFile == nil) != (there.keyFile == nil) || devices.contains(where: { here.names($0) != there.names($0) })
+    else { return nil }
+    return Cause(
+      "initrdDiffers",
+      observed: "the initial RAM disk unlocks \(mapping.name) in another way than \(here.place.file) says",
+      evidence: [here.place, Place(image)])
   }
 
   /// Swap and scratch space with a new key at each start: after that nobody reads it.
@@ -63,7 +82,7 @@ struct VolumeDoor {
   }
 
   private var headerPath: String {
-    if let detached = mapping.entry?.option("header") { return detached }
+    if let detached = mapping.entry?.option("header") { return BlockDevices.path(ofSource: detached) ?? detached }
     return BlockDevices.path(ofSource: mapping.source ?? "") ?? "/dev/\(mapping.source ?? mapping.name)"
   }
 }

@@ -16,7 +16,10 @@ enum VolumeDoors {
       result.remarks += portability(of: door, mapping)
     }
     for mount in mounts {
-      if let door = volumes.unmappedDoor(of: mount) { result.doors.append(door) }
+      guard let door = volumes.unmappedDoor(of: mount) else { continue }
+      // A name stands for one row: of two, the one that the system or a home lies on.
+      result.doors.removeAll { $0.name == door.name && !$0.counts }
+      result.doors.append(door)
     }
     for index in result.doors.indices { result.doors[index].holdsSystem = result.doors[index].name == system }
     return result

@@ -18,11 +18,14 @@ struct VolumeWays: Hashable, Sendable {
     self.place = place
     opening = .never
     if header.isFromSecondCopy { because.append(Reason("luks.secondCopy", place)) }
+    takeOpen(header)
     for slot in header.slots where !slot.tokens.isEmpty { take(slot) }
     takePlain(header.slots.filter { $0.tokens.isEmpty })
     if plan.triesEmptyPassword {
       unknown(Cause("notModelled", observed: "an empty passphrase is tried, and may be enrolled", evidence: [place]))
     }
+    // What else it may do only matters where it is not open anyway.
+    if let gap = plan.gap, opening?.answer != .notRequired { unknown(gap) }
     if opening == .always {
       cause = cause ?? Cause("openSecret", observed: "a way in needs nothing", evidence: [place])
     }
@@ -46,9 +49,22 @@ struct VolumeWays: Hashable, Sendable {
     cause = why
   }
 
+  /// Nobody is asked on a machine without a head: there only what needs no typing counts.
   private mutating func add(_ way: Opening, _ reason: String, _ at: Place? = nil) {
-    opening = opening?.or(way)
-    because.append(Reason(reason, at ?? place))
+    let typed: Set<Factor> = [.passcode, .recovery]
+    let sets = plan.isHeadless ? way.sets.filter { $0.factors.allSatisfy { !typed.contains($0) } } : way.sets
+    opening = opening?.or(Opening(sets))
+    because.append(Reason(sets.isEmpty && !way.sets.isEmpty ? "crypttab.headless" : reason, at ?? place))
+  }
+
+  /// What needs no key at all.
+  private mutating func takeOpen(_ header: LUKSHeader) {
+    if header.hasPlainData {
+      takeAlways("volumeNotEncrypted", "the header is there, and data is not encrypted", place, "luks.plainData")
+    }
+    for slot in header.slots where slot.isOpen {
+      takeAlways("volumeNotEncrypted", "slot \(slot.id) holds the key as it is", place, "luks.nullCipher")
+    }
   }
 
   private mutating func takeAlways(_ code: String, _ observed: String, _ at: Place, _ reason: String) {

@@ -1,4 +1,5 @@
 import Posture
+import PosturePlatform
 
 /// The encrypted volumes of the system, and what each mount lies on.
 final class Volumes {
@@ -23,10 +24,27 @@ final class Volumes {
     mounts = MountTable(system)
     devices = BlockDevices(system)
     initialRAMDisk = InitialRAMDisk(system)
-    commandLine = KernelCommandLine(system)
-    crypttab = Crypttab.parse(system.text(Crypttab.path) ?? "")
+    let line = KernelCommandLine(system)
+    crypttab = Crypttab.read(system)
     homes = accounts.people.map(\.home).filter { $0.hasPrefix("/") && $0 != "/" }
-    mappings = Self.mappings(crypttab, commandLine, devices)
+    let found = Self.mappings(crypttab, line, devices)
+    // Unpacking takes its time: where nothing is encrypted, or nothing early, nobody needs to know what is in it.
+    if Self.isMissing(found, mounts, devices) {
+      commandLine = line.adding(initialRAMDisk.commandLine)
+      mappings = Self.mappings(crypttab + initialRAMDisk.crypttab, commandLine, devices)
+    } else {
+      commandLine = line
+      mappings = found
+    }
+  }
+
+  /// The system lies on a mapping that no file of its own makes.
+  private static func isMissing(_ mappings: [Mapping], _ mounts: MountTable, _ devices: BlockDevices) -> Bool {
+    mounts.mounts.contains { mount in
+      earlyPoints.contains(mount.point) && mount.source.hasPrefix("/dev/mapper/")
+        && devices.device(source: mount.source) == nil
+        && !mappings.contains { mount.source == "/dev/mapper/\($0.name)" }
+    }
   }
 
   private static func mappings(
@@ -59,7 +77,7 @@ final class Volumes {
   func ground(of mount: MountTable.Mount) -> Ground {
     let key = "\(mount.point) \(mount.source)"
     if let known = grounds[key] { return known }
-    let finder = GroundFinder(system: system, devices: devices, mounts: mounts, crypttab: crypttab)
+    let finder = GroundFinder(system: system, devices: devices, mounts: mounts, mappings: mappings)
     let ground = finder.ground(of: mount)
     grounds[key] = ground
     return ground
@@ -107,12 +125,37 @@ final class Volumes {
   func isEarly(_ mapping: Mapping) -> Bool {
     if mapping.entry?.isInInitrd == true { return true }
     if mapping.entry == nil, mapping.uuid == nil { return true }
-    let points: Set = ["/", "/usr"]
-    return mounts.mounts.contains { points.contains($0.point) && ground(of: $0).mappings.contains(mapping.name) }
+    return mounts.mounts.contains {
+      Self.earlyPoints.contains($0.point) && ground(of: $0).mappings.contains(mapping.name)
+    }
+  }
+
+  // MARK: The initial RAM disk
+
+  /// The command line with what the initial RAM disk adds to it.
+  private(set) lazy var initialCommandLine = commandLine.adding(initialRAMDisk.commandLine)
+
+  /// The row for a volume in the initial RAM disk's own crypttab.
+  func initialRow(of mapping: Mapping) -> CrypttabEntry? {
+    let rows = initialRAMDisk.crypttab
+    return rows.first { $0.name == mapping.name } ?? rows.first { isSame($0.source, mapping.source ?? "") }
+  }
+
+  /// Two ways to name one device.
+  func isSame(_ one: String, _ other: String) -> Bool {
+    if one == other { return true }
+    guard let left = BlockDevices.path(ofSource: one), let right = BlockDevices.path(ofSource: other) else {
+      return false
+    }
+    if left == right { return true }
+    if let a = devices.device(source: one), let b = devices.device(source: other) { return a == b }
+    let targets = [left, right].map { system.link($0).map { Path.name(of: $0) } ?? Path.name(of: $0) }
+    return targets[0] == targets[1]
   }
 
   // MARK: What is where
 
+  private static let earlyPoints: Set = ["/", "/usr"]
   /// Mount points that hold the system itself.
   private static let systemPoints = ["/", "/usr", "/var", "/etc", "/opt", "/nix"]
 

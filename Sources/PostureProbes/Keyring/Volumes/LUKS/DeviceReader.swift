@@ -11,9 +11,7 @@ struct DeviceReader: ~Copyable {
     self.path = path
     let status = try system.status(path)
     guard status.kind == .regular || status.kind == .block else { throw .notRegular }
-    do throws(SystemError) {
-      descriptor = Descriptor(owning: try system.open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY))
-    } catch { throw error.isDenied ? .denied : error.isMissing ? .missing : .other(error.errno) }
+    descriptor = try system.descriptor(path)
   }
 
   /// nil where the device ends before.
@@ -33,5 +31,14 @@ struct DeviceReader: ~Copyable {
       done += got
     }
     return bytes
+  }
+}
+
+extension System {
+  /// For what is read in pieces. Whoever calls it has looked at what kind of file it is.
+  func descriptor(_ path: String) throws(Unreadable) -> Descriptor {
+    do throws(SystemError) {
+      return Descriptor(owning: try open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY))
+    } catch { throw error.isDenied ? .denied : error.isMissing ? .missing : .other(error.errno) }
   }
 }

@@ -7,6 +7,8 @@ enum KeyslotToken: Hashable, Sendable {
   case fido2(pin: Bool, verification: Bool)
   case pkcs11
   case recovery
+  /// GRUB asks the TPM for the passphrase.
+  case grub
   /// nil: what it needs could not be read.
   case clevis(ClevisPin?)
   case other(String)
@@ -21,6 +23,7 @@ enum KeyslotToken: Hashable, Sendable {
         pin: json["fido2-clientPin-required"]?.bool ?? true, verification: json["fido2-uv-required"]?.bool ?? false)
     case "systemd-pkcs11": self = .pkcs11
     case "systemd-recovery": self = .recovery
+    case "grub-tpm2": self = .grub
     case "clevis": self = .clevis(json["jwe"].flatMap(ClevisPin.init(jwe:)))
     default: self = .other(type)
     }
@@ -42,6 +45,7 @@ enum KeyslotToken: Hashable, Sendable {
     case .fido2(false, false): Opening([.token])
     case .pkcs11: Opening([.token])
     case .recovery: Opening([.recovery])
+    case .grub: Opening([.device])
     case .clevis(let pin): pin?.opening
     case .other: nil
     }
@@ -53,7 +57,7 @@ enum KeyslotToken: Hashable, Sendable {
     case .tpm2: "tpm2"
     case .fido2: "fido2"
     case .pkcs11: "pkcs11"
-    case .recovery, .clevis, .other: nil
+    case .recovery, .grub, .clevis, .other: nil
     }
   }
 
@@ -64,6 +68,7 @@ enum KeyslotToken: Hashable, Sendable {
     case .fido2: "fido2"
     case .pkcs11: "pkcs11"
     case .recovery: "recovery"
+    case .grub: "grub-tpm2"
     case .clevis: "clevis"
     case .other(let type): type
     }

@@ -29,7 +29,9 @@ enum LUKS1 {
     let tokens = try clevisTokens(reader, hole: hole, end: Int(payload) * sector)
     let slots = rows.indices.filter { rows[$0].isActive }
       .map { LUKSHeader.Slot(id: String($0), tokens: tokens[$0].map { [$0] } ?? []) }
-    return LUKSHeader(version: 1, slots: slots)
+    var header = LUKSHeader(version: 1, slots: slots)
+    header.hasPlainData = bytes[8..<40].starts(with: "cipher_null".utf8)
+    return header
   }
 
   private static func rows(_ bytes: [UInt8], _ keyBytes: Int) throws(LUKSFault) -> [Row] {

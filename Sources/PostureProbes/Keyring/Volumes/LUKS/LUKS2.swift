@@ -86,6 +86,7 @@ enum LUKS2 {
     }
     var header = LUKSHeader(version: 2, slots: try slots(json))
     header.isFromSecondCopy = isSecond
+    header.hasPlainData = (json["segments"]?.members ?? []).map(\.value).contains(where: isPlain)
     return header
   }
 
@@ -101,8 +102,15 @@ enum LUKS2 {
           id: slot.name,
           tokens: tokens.filter { $0.value["keyslots"]?.array?.contains(.string(slot.name)) == true }
             .map { KeyslotToken($0.value) },
-          isIgnored: slot.value["priority"]?.integer == 0)
+          isIgnored: slot.value["priority"]?.integer == 0,
+          isOpen: slot.value["area"]?["encryption"]?.string?.hasPrefix("cipher_null") == true)
       }
+  }
+
+  /// Backups of segments are of use to a reencryption alone.
+  private static func isPlain(_ segment: JSON) -> Bool {
+    if segment["flags"]?.array?.contains(where: { $0.string?.hasPrefix("backup-") == true }) == true { return false }
+    return segment["type"]?.string == "linear" || segment["encryption"]?.string?.hasPrefix("cipher_null") == true
   }
 
   /// Slots of the digests that stand for a segment: others hold keys that open no data.

@@ -6,6 +6,8 @@ struct LUKSHeader: Hashable, Sendable {
     var tokens: [KeyslotToken] = []
     /// Not tried unless it is named (LUKS2 priority 0).
     var isIgnored = false
+    /// The volume's key lies in it as it is: its area is "encrypted" with the null cipher.
+    var isOpen = false
   }
 
   /// 1 or 2.
@@ -14,6 +16,8 @@ struct LUKSHeader: Hashable, Sendable {
   var slots: [Slot]
   /// The first copy was damaged, and this is the second one.
   var isFromSecondCopy = false
+  /// Some of the data is not encrypted: the null cipher, or an encryption or decryption that is under way.
+  var hasPlainData = false
 }
 
 /// Why a header cannot be used.

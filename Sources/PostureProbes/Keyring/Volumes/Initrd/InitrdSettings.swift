@@ -1,14 +1,8 @@
 import Posture
 
-/// What the initial RAM disk can do, as far as the program that makes it says: its modules, hooks and lists of files.
-struct InitialRAMDisk: Sendable {
-  enum Maker: Hashable, Sendable {
-    case dracut, initramfsTools, mkinitcpio
-    /// None of those was found.
-    case unknown
-  }
-
-  let maker: Maker
+/// What the settings of the program that makes initial RAM disks say: its modules, hooks and lists of files.
+struct InitrdSettings: Sendable {
+  let maker: InitialRAMDisk.Maker
   private let system: System
 
   private static let dracut = "/usr/lib/dracut/modules.d"
@@ -22,14 +16,13 @@ struct InitialRAMDisk: Sendable {
   private var mkinitcpio: [String] { texts("/etc/mkinitcpio.conf", "/etc/mkinitcpio.conf.d") }
   private var hooks: [String] { mkinitcpio.flatMap { Self.words($0, after: "HOOKS") } }
 
-  private static func maker(_ system: System) -> Maker {
+  private static func maker(_ system: System) -> InitialRAMDisk.Maker {
     if system.exists(dracut) { return .dracut }
     if system.exists("/etc/mkinitcpio.conf") { return .mkinitcpio }
     let marks = ["/usr/share/initramfs-tools", "/etc/initramfs-tools", "/usr/sbin/mkinitramfs"]
     return marks.contains(where: system.exists) ? .initramfsTools : .unknown
   }
 
-  /// Whether cryptsetup in there has systemd's plugin for `tpm2`, `fido2` or `pkcs11`.
   func hasPlugin(_ device: String) -> Bool {
     guard UnlockingTools(system).hasPlugin(device) else { return false }
     switch maker {
@@ -50,13 +43,18 @@ struct InitialRAMDisk: Sendable {
     }
   }
 
-  /// Whether a file of the system is copied into it.
   func holds(_ path: String) -> Bool {
     let dracut = texts("/etc/dracut.conf", "/etc/dracut.conf.d", "/usr/lib/dracut/dracut.conf.d")
     let files =
       mkinitcpio.flatMap { Self.words($0, after: "FILES") } + dracut.flatMap { Self.words($0, after: "install_items") }
     let patterns = texts("/etc/cryptsetup-initramfs/conf-hook").flatMap { Self.words($0, after: "KEYFILE_PATTERN") }
-    return files.contains(path) || patterns.contains { Glob.matches(path, $0) }
+    return files.contains(path) || patterns.contains { Glob.matches(path, $0) } || isAlpineKey(path)
+  }
+
+  /// The one key file that Alpine's mkinitfs copies, with its feature `cryptkey`.
+  private func isAlpineKey(_ path: String) -> Bool {
+    path == "/crypto_keyfile.bin"
+      && texts("/etc/mkinitfs/mkinitfs.conf").flatMap { Self.words($0, after: "features") }.contains("cryptkey")
   }
 
   // MARK: Shell variables

@@ -1,0 +1,267 @@
+import Posture
+import PosturePlatform
+@testable import PostureProbes
+import TestKit
+import Testing
+
+/// How the system goes about unlocking: options of crypttab, words for the kernel, keys of every make.
+struct KeyringUnlockTests: VolumeTrees {
+  private let uuid = "11111111-2222-4333-8444-555555555555"
+  private let both = Opening([.device], [.passcode])
+  private let tpm = [(type: "systemd-tpm2", slot: 1, rest: ",\"tpm2-pcrs\":[7]")]
+
+  /// A tree whose volume has a whole number for a name.
+  private func numbered(crypttab: String, slots: Int = 2, line: String = "") throws -> FixtureTree {
+    let tree = try tree(crypttab: crypttab.replacing("#", with: uuid), slots: slots, tokens: slots > 1 ? tpm : [])
+    tree.link("/dev/disk/by-uuid/\(uuid)", to: "../../sda2")
+    try tree.write("/proc/cmdline", line.replacing("#", with: uuid) + "\n")
+    return tree
+  }
+
+  // MARK: Headers
+
+  @Test func `a header over data that is not encrypted`() throws {
+    let sound = LUKSBuilder.metadata(slots: 1)
+    for (part, other) in [
+      ("\"type\":\"crypt\"", "\"type\":\"linear\""),
+      ("\"type\":\"crypt\"", "\"type\":\"crypt\",\"encryption\":\"cipher_null-ecb\""),
+      ("\"area\":{", "\"area\":{\"encryption\":\"cipher_null-ecb\","),
+    ] {
+      let tree = try tree()
+      try tree.write("/dev/sda2", LUKSBuilder.image(sound.replacing(part, with: other)))
+      let door = try root(tree)
+      #expect(door.opening == .always && door.cause?.code == "volumeNotEncrypted", "\(other)")
+    }
+    let backup = sound.replacing(
+      "\"size\":\"dynamic\"}", with: "\"size\":\"dynamic\"},\"1\":{\"type\":\"linear\",\"flags\":[\"backup-final\"]}")
+    let tree = try tree()
+    try tree.write("/dev/sda2", LUKSBuilder.image(backup))
+    #expect(try root(tree).opening == .passcode)
+  }
+
+  @Test func `a detached header by any name`() throws {
+    let tree = try tree(crypttab: "root /dev/sdb none luks,header=/dev/disk/by-uuid/11\n")
+    #expect(try root(tree).opening == .passcode)
+    try tree.write("/etc/crypttab", "root /dev/sdb none luks,header=UUID=11\n")
+    #expect(try root(tree).opening == .passcode)
+  }
+
+  @Test func `GRUB's own token`() throws {
+    let tree = try tree(slots: 2, tokens: [("grub-tpm2", 1, "")])
+    #expect(try root(tree).opening == both)
+    try tree.write("/boot/grub2/grub.cfg", "cryptomount -u 11\n")
+    #expect(try root(tree).opening == .passcode)
+    #expect(try codes(tree).contains("latentSlot"))
+    try tree.write("/boot/grub2/grub.cfg", "cryptomount -u 11 -P tpm2\n")
+    #expect(try root(tree).opening == both)
+  }
+
+  // MARK: Options
+
+  @Test func `without a head nobody is asked`() throws {
+    for (options, slots, opening) in [
+      ("headless=yes", 1, Opening.never), ("headless", 2, Opening([.device])), ("headless=no", 2, both),
+      ("headless=true", 2, Opening([.device])),
+    ] {
+      let tree = try tree(
+        crypttab: "root UUID=11 none \(options),tpm2-device=auto\n", slots: slots, tokens: slots > 1 ? tpm : [])
+      #expect(try root(tree).opening == opening, "\(options)")
+    }
+    let pin = try tree(
+      crypttab: "root UUID=11 none headless=1,tpm2-device=auto\n",
+      tokens: [("systemd-tpm2", 0, ",\"tpm2-pin\":true")])
+    #expect(try root(pin).opening == .never)
+  }
+
+  @Test func `a key file that is sealed to a device is no key by itself`() throws {
+    for (options, opening) in [
+      ("tpm2-device=auto,tpm2-pcrs=7", Opening([.device])),
+      ("tpm2-device=auto,tpm2-pin=yes", Opening([.device, .passcode])),
+      ("pkcs11-uri=auto", Opening([.token])), ("fido2-device=auto,fido2-cid=AAAA", Opening([.passcode, .token])),
+      ("discard", .always),
+    ] {
+      let tree = try tree(
+        crypttab: "data UUID=11 /etc/data.key \(options)\n",
+        fstab: "/dev/sda1 / ext4 x 0 1\n/dev/mapper/data /home ext4 x 0 2\n")
+      try tree.write("/etc/data.key", "sealed")
+      #expect(try tree.door("volume:data")?.opening == opening, "\(options)")
+    }
+  }
+
+  @Test func `Arch's crypttab for its initial RAM disk comes first`() throws {
+    let tree = try tree(crypttab: "root UUID=11 none luks\n", slots: 2, tokens: tpm)
+    try tree.write("/etc/crypttab.initramfs", "root UUID=11 - tpm2-device=auto\n")
+    #expect(try root(tree).opening == both)
+    #expect(try root(tree).because.first?.place == Place("/etc/crypttab.initramfs", line: 1))
+  }
+
+  @Test func `a key script that prints a file is a key file`() throws {
+    let tree = try tree(crypttab: "root UUID=11 /boot/key luks,initramfs,keyscript=/bin/cat\n")
+    try tree.write("/etc/fstab", "/dev/mapper/root / ext4 x 0 1\n/dev/sda1 /boot ext4 x 0 1\n")
+    try tree.write("/boot/key", "k")
+    #expect(try root(tree).opening == .always)
+    try tree.write(
+      "/etc/crypttab", "root UUID=11 none luks,initramfs,keyscript=/usr/share/yubikey-luks/ykluks-keyscript\n")
+    #expect(try root(tree).opening == Opening([.passcode, .token]))
+  }
+
+  @Test func `a key on another partition of the same disk is always there`() throws {
+    let tree = try tree(crypttab: "root UUID=11 /key:UUID=22 luks\n")
+    #expect(try root(tree).opening == Opening([.token]))
+    for (disk, part, number) in [("sda", "sda2", "8:2"), ("sda", "sda3", "8:3"), ("sdb", "sdb1", "8:17")] {
+      try tree.write("/sys/block/\(disk)/dev", "8:0\n")
+      try tree.write("/sys/block/\(disk)/\(part)/dev", "\(number)\n")
+    }
+    tree.link("/dev/disk/by-uuid/22", to: "../../sdb1")
+    #expect(try root(tree).opening == Opening([.token]))
+    let same = try self.tree(crypttab: "root UUID=11 /key:UUID=22 luks\n")
+    for part in ["sda2", "sda3"] { try same.write("/sys/block/sda/\(part)/dev", "8:\(part.last!)\n") }
+    try same.write("/sys/block/sda/dev", "8:0\n")
+    same.link("/dev/disk/by-uuid/22", to: "../../sda3")
+    #expect(try root(same).opening == .always)
+  }
+
+  @Test func `a key device that is mounted under another name`() throws {
+    let tree = try tree(
+      crypttab: "root UUID=11 /key:LABEL=boot luks\n",
+      fstab: "/dev/mapper/root / ext4 x 0 1\nUUID=22 /boot ext4 x 0 1\n")
+    #expect(try root(tree).opening == Opening([.token]))
+    tree.link("/dev/disk/by-label/boot", to: "../../sda1")
+    tree.link("/dev/disk/by-uuid/22", to: "../../sda1")
+    #expect(try root(tree).opening == .always)
+  }
+
+  // MARK: Words for the kernel
+
+  @Test func `words with a number replace the options of crypttab, words for all reach only volumes without a row`()
+    throws
+  {
+    for (row, line, opening) in [
+      ("none discard", "", Opening.passcode), ("none discard", "rd.luks.options=#=tpm2-device=auto", both),
+      ("none discard", "luks.options=#=tpm2-device=auto", both),
+      ("none discard", "rd.luks.options=tpm2-device=auto", .passcode),
+      ("none tpm2-device=auto", "rd.luks.options=#=discard", .passcode),
+      ("none tpm2-device=auto", "rd.luks.options=00000000-2222-4333-8444-555555555555=discard", both),
+    ] {
+      let tree = try numbered(crypttab: "root UUID=# \(row)\n", line: line)
+      #expect(try root(tree).opening == opening, "\(row) | \(line)")
+    }
+  }
+
+  @Test func `words for the initial RAM disk say nothing about later volumes`() throws {
+    let fstab = "/dev/sda1 / ext4 x 0 1\n/dev/mapper/data /home ext4 x 0 2\n"
+    for (line, opening) in [
+      ("rd.luks.options=#=tpm2-device=auto", Opening.passcode), ("luks.options=#=tpm2-device=auto", both),
+    ] {
+      let tree = try numbered(crypttab: "data UUID=# none luks\n", line: line)
+      try tree.write("/etc/fstab", fstab)
+      #expect(try tree.door("volume:data")?.opening == opening, "\(line)")
+    }
+  }
+
+  @Test func `Debian's scripts read no such words`() throws {
+    let tree = try numbered(crypttab: "root UUID=# none luks\n", line: "rd.luks.options=#=tpm2-device=auto")
+    tree.makeFolder("/usr/share/initramfs-tools")
+    #expect(try root(tree).opening == .passcode)
+  }
+
+  @Test func `volumes that the command line alone makes, without sysfs`() throws {
+    for (line, name, opening) in [
+      ("rd.luks.uuid=luks-#", "luks-\(uuid)", Opening.passcode), ("rd.luks.name=#=cryptroot", "cryptroot", .passcode),
+      ("rd.luks.name=#=cryptroot rd.luks.options=tpm2-device=auto", "cryptroot", both),
+      ("cryptdevice=UUID=#:cryptroot:allow-discards root=/dev/mapper/cryptroot", "cryptroot", .passcode),
+      ("cryptroot=UUID=# cryptdm=alpine", "alpine", .passcode), ("crypt_root=UUID=#", "root", .passcode),
+    ] {
+      let tree = try numbered(crypttab: "", line: line)
+      try tree.write("/etc/fstab", "/dev/mapper/\(name) / ext4 x 0 1\n")
+      let door = try #require(try tree.door("volume:\(name)"), "\(line)")
+      #expect(door.opening == opening && door.holdsSystem && door.counts, "\(line)")
+      #expect(try tree.doors().filter { $0.name.hasPrefix("volume:") }.count == 1, "\(line)")
+    }
+  }
+
+  @Test func `the command line is read wherever a boot loader keeps it`() throws {
+    for (path, text) in [
+      ("/boot/grub/grub.cfg", "menuentry 'x' {\n  linux /vmlinuz root=/dev/mapper/a rd.luks.name=#=a\n}\n"),
+      ("/boot/grub2/grub.cfg", "\tlinux /vmlinuz rd.luks.name=#=a\n"),
+      ("/boot/extlinux/extlinux.conf", "LABEL x\n  APPEND rd.luks.name=#=a quiet\n"),
+      ("/boot/cmdline.txt", "rd.luks.name=#=a\n"), ("/etc/kernel/cmdline", "rd.luks.name=#=a\n"),
+      ("/etc/default/grub", "GRUB_CMDLINE_LINUX=\"rd.luks.name=#=a\"\n"),
+      ("/boot/loader/entries/x.conf", "title x\noptions quiet\noptions rd.luks.name=#=a\n"),
+    ] {
+      let tree = try tree(crypttab: "", fstab: "/dev/mapper/a / ext4 x 0 1\n")
+      tree.link("/dev/disk/by-uuid/\(uuid)", to: "../../sda2")
+      try tree.write(path, text.replacing("#", with: uuid))
+      #expect(try tree.door("volume:a")?.opening == .passcode, "\(path)")
+    }
+  }
+
+  @Test func `the key that Arch's and Alpine's scripts look for by themselves`() throws {
+    let boot = "/dev/mapper/a / ext4 x 0 1\n/dev/sda1 /boot ext4 x 0 1\n"
+    let arch = try numbered(crypttab: "", slots: 1, line: "cryptdevice=UUID=#:a")
+    try arch.write("/etc/fstab", boot)
+    #expect(try arch.door("volume:a")?.opening == .passcode)
+    try arch.write("/etc/mkinitcpio.conf", "FILES=(/crypto_keyfile.bin)\nHOOKS=(base encrypt)\n")
+    #expect(try arch.door("volume:a")?.opening == .always)
+    // With /boot in the volume itself the boot loader asks.
+    try arch.write("/etc/fstab", "/dev/mapper/a / ext4 x 0 1\n")
+    #expect(try arch.door("volume:a")?.opening == .passcode)
+    let alpine = try numbered(crypttab: "", slots: 1, line: "cryptroot=UUID=# cryptdm=a")
+    try alpine.write("/etc/fstab", boot)
+    try alpine.write("/etc/mkinitfs/mkinitfs.conf", "features=\"base ext4 cryptsetup cryptkey\"\n")
+    #expect(try alpine.door("volume:a")?.opening == .always)
+  }
+
+  @Test func `an open mapping tells its number by itself`() throws {
+    let tree = try numbered(crypttab: "", line: "rd.luks.options=#=tpm2-device=auto")
+    try addDevice(tree, "sda2", "8:2")
+    try addDevice(
+      tree, "dm-0", "254:0", mapping: "root", uuid: "CRYPT-LUKS2-\(uuid.replacing("-", with: ""))-root", on: ["sda2"])
+    try mountRoot(tree, "254:0", "/dev/mapper/root")
+    #expect(try root(tree).opening == both)
+  }
+
+  // MARK: Grounds
+
+  @Test func `sysfs in whichever half a tree has`() throws {
+    for top in ["/sys/class/block", "/sys/devices/virtual/block"] {
+      let tree = try tree(crypttab: "")
+      try tree.write("\(top)/dm-0/dev", "254:0\n")
+      try tree.write("\(top)/dm-0/dm/name", "root\n")
+      try tree.write("\(top)/dm-0/dm/uuid", "CRYPT-LUKS2-11-root\n")
+      tree.link("/sys/dev/block/254:0", to: "../..\(top.dropFirst("/sys".count))/dm-0")
+      try mountRoot(tree, "254:0", "/dev/mapper/root")
+      #expect(try root(tree).opening != .always, "\(top)")
+    }
+  }
+
+  @Test func `every device of a btrfs counts`() throws {
+    let tree = try tree(crypttab: "a UUID=11 none luks\n", fstab: "/dev/mapper/a / btrfs x 0 0\n")
+    try addDevice(tree, "sda2", "8:2")
+    try addDevice(tree, "sdb1", "8:17")
+    try addDevice(tree, "dm-0", "254:0", mapping: "a", uuid: "CRYPT-LUKS2-11-a", on: ["sda2"])
+    try mountRoot(tree, "0:30", "/dev/mapper/a", type: "btrfs")
+    tree.link("/sys/fs/btrfs/77/devices/dm-0", to: "../../../../block/dm-0")
+    #expect(try tree.door("volume:a")?.holdsSystem == true)
+    tree.link("/sys/fs/btrfs/77/devices/sdb1", to: "../../../../block/sdb1")
+    #expect(try root(tree).opening == .always)
+  }
+
+  @Test func `a mapping that nobody accounts for is not taken for plain`() throws {
+    for source in ["/dev/mapper/cryptroot", "/dev/mapper/luks-\(uuid)"] {
+      let tree = try FixtureTree(["/etc/fstab": "\(source) / ext4 x 0 1\n"])
+      #expect(try root(tree).answer == .unknown, "\(source)")
+    }
+    for source in ["/dev/mapper/vg-root", "/dev/fedora/root", "/dev/md0", "/dev/md/0", "/dev/nvme0n1p2"] {
+      let tree = try FixtureTree(["/etc/fstab": "\(source) / ext4 x 0 1\n"])
+      #expect(try root(tree).opening == .always, "\(source)")
+    }
+  }
+
+  @Test func `a name stands for one row`() throws {
+    // The file system's own number says nothing about what it is in.
+    let tree = try tree(fstab: "UUID=aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee / ext4 x 0 1\n")
+    #expect(try tree.doors().map(\.name) == ["volume:root"])
+    #expect(try root(tree).answer == .unknown)
+  }
+}
