@@ -53,7 +53,7 @@ struct CheckCommand {
       return ExitStatus.failed
     }
     var facts = AuthPolicyProbe(services: services, users: users).run(on: system)
-    facts.add(KeyringProbe().run(on: system))
+    facts.add(KeyringProbe(users: users).run(on: system))
     let evidence = Judge.evidence(of: facts, under: policy)
     switch format {
     case .table: EvidenceView.show(evidence, policy)

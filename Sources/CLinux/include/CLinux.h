@@ -3,6 +3,7 @@
 #ifndef CLINUX_H
 #define CLINUX_H
 #include "files.h"
+#include "fscrypt.h"
 #include "process.h"
 #include "events.h"
 #include "epoll.h"

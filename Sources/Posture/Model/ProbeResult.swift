@@ -20,6 +20,13 @@ public struct ProbeResult: Sendable {
     gaps += other.gaps
     biometrics = other.biometrics ?? biometrics
   }
+
+  /// Keeps what is about these users, and what is about everybody.
+  public mutating func restrict(to users: [String]) {
+    subjects.removeAll { !users.contains($0.name) }
+    doors.removeAll { $0.subject != "*" && !users.contains($0.subject) }
+    remarks.removeAll { $0.subject != "*" && !users.contains($0.subject) }
+  }
 }
 
 /// A finding that no open or unknown door stands for.

@@ -35,9 +35,7 @@ public struct AuthPolicyProbe: Probe {
   /// Keeps the rows of the users that were asked for, and those of everybody.
   private func restrict(_ result: inout ProbeResult, _ accounts: Accounts) {
     guard !users.isEmpty else { return }
-    result.subjects.removeAll { !users.contains($0.name) }
-    result.doors.removeAll { $0.subject != "*" && !users.contains($0.subject) }
-    result.remarks.removeAll { $0.subject != "*" && !users.contains($0.subject) }
+    result.restrict(to: users)
     let external = accounts.externalSources.map { "external:\($0)" }
     for user in users where accounts[user] == nil && !external.contains(user) {
       let cause = Cause("unknownUser", observed: "no account named \(user) is on this system", evidence: [])

@@ -3,8 +3,10 @@ public import Posture
 /// The keyring question: what opens each store of secrets.
 public struct KeyringProbe: Probe {
   public let name = "keyring"
+  /// Subjects to report; empty: all.
+  public var users: [String]
 
-  public init() {}
+  public init(users: [String] = []) { self.users = users }
 
   public func run(on system: System) -> ProbeResult {
     let context = KeyringContext(system)
@@ -13,13 +15,15 @@ public struct KeyringProbe: Probe {
     var result = ProbeResult()
     for part in Self.parts { result.add(part(context)) }
     result.remarks += DefaultStoreRemarks.look(context, result.doors)
-    active.finish(&result)
+    active?.finish(&result)
+    if !users.isEmpty { result.restrict(to: users) }
     return result
   }
 
   /// From the ground up: what everything lies on, what the machine offers, what its people keep.
   private static let parts: [@Sendable (KeyringContext) -> ProbeResult] = [
-    VolumeDoors.look, SwapRemark.look, KernelKeyringDoor.look, MachineDoors.look, ManagedHomeDoors.look,
+    VolumeDoors.look, SwapRemark.look, KernelKeyringDoor.look, MachineDoors.look, UnreadableHomes.look,
+    ManagedHomeDoors.look,
     FSCryptDoors.look, GnomeKeyringDoors.look, KWalletDoors.look, KeePassXCDoors.look, SSHKeyDoors.look,
   ]
 }
@@ -30,11 +34,13 @@ struct KeyringContext {
   let distribution: Distribution
   let accounts: Accounts
   let volumes: Volumes
+  let providers: SecretProviders
 
   init(_ system: System) {
     self.system = system
     distribution = Distribution(system)
     accounts = system.shared { Accounts(system) }
     volumes = Volumes(system, distribution, accounts)
+    providers = SecretProviders(system)
   }
 }

@@ -92,7 +92,9 @@ struct KeyringGnomeTests {
       let door = try #require(try tree.door("secrets@gnome-keyring:login"))
       #expect(door.answer == .unknown && door.cause?.code == "unreadable", "\(text)")
     }
-    #expect(GnomeKeyring(Array("\n # c\n[keyring]\r\n".utf8)) == .plaintext)
+    for sound in ["\n # c\n[keyring]\r\n", "[keyring] \t\n", "  [keyring]"] {
+      #expect(GnomeKeyring(Array(sound.utf8)) == .plaintext, "\(sound)")
+    }
   }
 
   @Test(.timeLimit(.minutes(1))) func `a farm of pipes neither blocks nor passes`() throws {

@@ -96,6 +96,47 @@ struct KeyringSSHKeyTests {
     #expect(keys.filter { $0.answer == .unknown }.count == 2)
   }
 
+  private static let open = "-----BEGIN PRIVATE KEY-----\nMC4=\n-----END PRIVATE KEY-----\n"
+
+  @Test func `keys in folders below, and those that ssh's settings name`() throws {
+    let tree = try FixtureTree()
+    try tree.addAlice()
+    let ssh = "/home/alice/.ssh"
+    for path in [
+      "\(ssh)/work/id_rsa", "\(ssh)/a/b/deep", "\(ssh)/a/b/c/deeper", "/home/alice/keys/one", "/home/alice/two",
+    ] {
+      try tree.write(path, Self.open)
+    }
+    try tree.write("/home/alice/three", Self.open)
+    try tree.write("/home/alice/keys/one.pub", "ssh-rsa AAAA\n")
+    try tree.write("/srv/shared", Self.open)
+    try tree.write(
+      "\(ssh)/config",
+      """
+      # IdentityFile ~/three
+      Host *
+        IdentityFile ~/keys/one
+        identityfile = "%d/two"
+        IdentityFile ~/.ssh/work/id_rsa
+        IdentityFile ~/keys/one.pub
+        IdentityFile ~/keys/gone
+        IdentityFile ~/../../srv/shared
+        IdentityFile /srv/shared
+
+      """)
+    let keys = try tree.doors().filter { $0.name.hasPrefix("ssh-key:") }
+    let paths = [".ssh/a/b/deep", ".ssh/work/id_rsa", "keys/one", "two"]
+    #expect(keys.map(\.name).sorted() == paths.map { "ssh-key:alice:\($0)" })
+    #expect(keys.allSatisfy { $0.opening == .always })
+  }
+
+  @Test func `the format of protocol 1`() {
+    let magic = Array("SSH PRIVATE KEY FILE FORMAT 1.1\n\0".utf8)
+    #expect(SSHPrivateKey(magic + [0, 0, 0, 0, 0]) == .open)
+    #expect(SSHPrivateKey(magic + [3, 0, 0, 0, 0]) == .passphrase)
+    #expect(SSHPrivateKey(magic) == .damaged("truncated"))
+  }
+
   @Test func `a key cut at any byte is never taken for a protected one`() throws {
     let whole = Self.openSSH(type: "ssh-ed25519", cipher: "aes256-ctr", secret: [1, 2, 3])
     #expect(SSHPrivateKey(whole) == .passphrase)

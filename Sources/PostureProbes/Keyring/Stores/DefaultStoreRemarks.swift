@@ -6,9 +6,12 @@ enum DefaultStoreRemarks {
     let stores = doors.filter { $0.isDefault && $0.answer == .required }
     if stores.isEmpty { return [] }
     let bound = Set(doors.filter { $0.opening?.isDeviceBound == true }.map(\.name))
+    // The same for everybody, and it takes a look at every service.
+    let locked = modules.filter { kind in stores.contains { $0.name.hasPrefix(kind.prefix) } }
+      .filter { !isUnlockedAtLogin(context, $0.modules) }.map(\.prefix)
     return stores.flatMap { store in
       [
-        lockedAtLogin(context, store),
+        locked.contains(where: store.name.hasPrefix) ? lockedAtLogin(store) : nil,
         bound.contains(store.liesOn ?? "") ? nil : portable(store),
       ].compactMap { $0 }
     }
@@ -25,22 +28,24 @@ enum DefaultStoreRemarks {
 
   /// Services through which somebody comes in with a password.
   private static let services = ["gdm-password", "lightdm", "sddm", "greetd", "lxdm", "login"]
-  private static let modules = [
+  private static let modules: [(prefix: String, modules: [String])] = [
     ("secrets@gnome-keyring:", ["pam_gnome_keyring.so"]),
     ("secrets@kwallet:", ["pam_kwallet5.so", "pam_kwallet.so"]),
   ]
 
-  /// Inconvenient, and no hole: the store keeps its own passcode.
-  private static func lockedAtLogin(_ context: KeyringContext, _ store: Door) -> Remark? {
-    guard let modules = modules.first(where: { store.name.hasPrefix($0.0) })?.1 else { return nil }
+  /// True as well where nobody logs in at all.
+  private static func isUnlockedAtLogin(_ context: KeyringContext, _ modules: [String]) -> Bool {
     let (distribution, accounts, system) = (context.distribution, context.accounts, context.system)
     let pam = system.shared { PAM(system, distribution, accounts) }
     let present = services.filter(pam.hasService)
-    guard !present.isEmpty else { return nil }
-    let isUnlocked = present.contains { service in
-      pam.lines(of: service, .auth).contains { modules.contains($0.module) && $0.isInstalled }
-    }
-    if isUnlocked { return nil }
+    return present.isEmpty
+      || present.contains { service in
+        pam.lines(of: service, .auth).contains { modules.contains($0.module) && $0.isInstalled }
+      }
+  }
+
+  /// Inconvenient, and no hole: the store keeps its own passcode.
+  private static func lockedAtLogin(_ store: Door) -> Remark {
     let cause = Cause(
       "keyringNotUnlockedAtLogin", observed: "no login hands its password to \(store.name)",
       evidence: store.because.compactMap(\.place))

@@ -75,21 +75,30 @@ struct FSCrypt {
   /// Protectors of each policy, by its descriptor; nil in place of one whose file is not there or unreadable.
   let policies: [String: [Protector?]]
 
-  init(_ system: System, mount: String) {
-    let base = mount == "/" ? "/.fscrypt" : "\(mount)/.fscrypt"
+  /// - Parameter others: mount points that a linked protector may be on: one by a login passphrase is always kept on the
+  ///   root file system.
+  init(_ system: System, mount: String, others: [String]) {
+    let base = Self.base(mount)
+    let bases = [base] + others.map(Self.base).filter { $0 != base }
     var policies: [String: [Protector?]] = [:]
     for name in ((try? system.list("\(base)/policies")) ?? []).prefix(1024) {
       let wrapped = (try? system.read("\(base)/policies/\(name)", cap: 64 << 10)).flatMap { ProtoMessage($0.bytes) }
-      policies[name] = wrapped?.messages(3).map { Self.protector(system, base, $0.text(1) ?? "") } ?? [nil]
+      policies[name] = wrapped?.messages(3).map { Self.protector(system, bases, $0.text(1) ?? "") } ?? [nil]
     }
     self.policies = policies
   }
 
-  private static func protector(_ system: System, _ base: String, _ name: String) -> Protector? {
-    let path = "\(base)/protectors/\(name)"
-    guard !name.isEmpty, !name.contains("/"), let file = try? system.read(path, cap: 64 << 10),
-      let message = ProtoMessage(file.bytes)
-    else { return nil }
+  private static func base(_ mount: String) -> String { mount == "/" ? "/.fscrypt" : "\(mount)/.fscrypt" }
+
+  private static func protector(_ system: System, _ bases: [String], _ name: String) -> Protector? {
+    guard !name.isEmpty, !name.contains("/") else { return nil }
+    if let own = protector(system, "\(bases[0])/protectors/\(name)") { return own }
+    guard system.exists("\(bases[0])/protectors/\(name).link") else { return nil }
+    return bases.dropFirst().lazy.compactMap { protector(system, "\($0)/protectors/\(name)") }.first
+  }
+
+  private static func protector(_ system: System, _ path: String) -> Protector? {
+    guard let file = try? system.read(path, cap: 64 << 10), let message = ProtoMessage(file.bytes) else { return nil }
     return Protector(source: message.number(2).flatMap(Protector.Source.init), uid: message.number(6), place: path)
   }
 }

@@ -64,8 +64,9 @@ enum GnomeKeyring: Hashable, Sendable {
     for line in bytes.split(separator: UInt8(ascii: "\n")) {
       let text = line.drop { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
       if text.isEmpty || text.first == UInt8(ascii: "#") { continue }
-      let group = text.prefix { $0 != 0x0D }
-      return group.elementsEqual("[keyring]".utf8) ? .plaintext : .damaged("neither format")
+      // GKeyFile passes over blanks behind the bracket, and over nothing else.
+      let end = text.lastIndex { $0 != 0x20 && $0 != 0x09 && $0 != 0x0D } ?? text.startIndex
+      return text[...end].elementsEqual("[keyring]".utf8) ? .plaintext : .damaged("neither format")
     }
     return .damaged("neither format")
   }

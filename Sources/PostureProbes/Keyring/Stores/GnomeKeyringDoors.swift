@@ -8,7 +8,25 @@ enum GnomeKeyringDoors {
 
   static func look(_ context: KeyringContext) -> ProbeResult {
     var result = ProbeResult()
-    for person in context.accounts.people { result.add(look(context, person)) }
+    for person in context.accounts.people {
+      result.add(look(context, person))
+      result.add(later(context, Home(context.system, person)))
+    }
+    return result
+  }
+
+  /// oo7 keeps its own format in a folder below, and takes the older files over as they are used.
+  private static func later(_ context: KeyringContext, _ home: Home) -> ProbeResult {
+    let folder = ".local/share/keyrings/v1"
+    var result = ProbeResult()
+    let names = (try? home.list(folder)) ?? []
+    for file in names.prefix(mostFiles) where file.hasSuffix(suffix) && file.utf8.count > suffix.utf8.count {
+      var door = door(home, folder, file)
+      door.name = "secrets@oo7:\(file.dropLast(suffix.count))"
+      door.isDefault = context.providers.has(.oo7) && file == "login\(suffix)"
+      door.liesOn = context.volumes.door(holding: home.path(folder))
+      result.doors.append(door)
+    }
     return result
   }
 
@@ -23,7 +41,7 @@ enum GnomeKeyringDoors {
     }
     let files = names.filter { $0.hasSuffix(suffix) && $0.utf8.count > suffix.utf8.count }
     if files.count > mostFiles { result.gaps = [home.gap(folder, .tooLarge)] }
-    let chosen = defaultCollection(home, folder)
+    let chosen = context.providers.serves(.gnomeKeyring) ? defaultCollection(home, folder) : nil
     result.doors = files.prefix(mostFiles).map { file in
       var door = door(home, folder, file)
       door.isDefault = String(file.dropLast(suffix.count)) == chosen

@@ -32,7 +32,8 @@ enum KWalletDoors {
     let ordered = files.filter { settings.isDefault($0.dropLast(suffix.count)) } + files
     for file in ordered.prefix(mostFiles) where !result.doors.contains(where: { $0.name == doorName(file) }) {
       var door = door(home, folder, file, &trials)
-      door.isDefault = settings.isEnabled && settings.isDefault(file.dropLast(suffix.count))
+      door.isDefault =
+        settings.isEnabled && context.providers.serves(.kwallet) && settings.isDefault(file.dropLast(suffix.count))
       door.liesOn = context.volumes.door(holding: home.path(folder))
       result.doors.append(door)
     }
@@ -88,17 +89,23 @@ enum KWalletDoors {
   }
 }
 
-/// kwalletrc, as far as it says which wallet counts.
+/// kwalletrc, as far as it says which wallet counts: the person's own over the machine's.
 private struct KWalletSettings {
   let isEnabled: Bool
   private let name: String
 
   init(_ home: Home) {
-    let file = [".config/kwalletrc", ".kde/share/config/kwalletrc", ".kde4/share/config/kwalletrc"]
+    let own = [".config/kwalletrc", ".kde/share/config/kwalletrc", ".kde4/share/config/kwalletrc"]
       .lazy.compactMap { try? home.read($0, cap: 64 << 10) }.first
-    let settings = KeyFile(file?.text ?? "")
-    isEnabled = settings["Wallet", "Enabled"]?.lowercased() != "false"
-    name = settings["Wallet", "Default Wallet"] ?? "kdewallet"
+    let settings = KeyFile(own?.text ?? "")
+    let common = KeyFile(home.system.text("/etc/xdg/kwalletrc") ?? "")
+    func value(_ key: String) -> String? {
+      // `[$i]` makes the machine's word the last one.
+      if let fixed = common["Wallet", "\(key)[$i]"] { return fixed }
+      return settings["Wallet", key] ?? common["Wallet", key]
+    }
+    isEnabled = !["false", "off", "no", "0"].contains(value("Enabled")?.lowercased() ?? "true")
+    name = value("Default Wallet") ?? "kdewallet"
   }
 
   func isDefault(_ wallet: some StringProtocol) -> Bool { wallet == name }

@@ -41,6 +41,8 @@ enum ManagedHomeDoors {
     door.because = [Reason("homed.\(found.storage)", file: path)]
     door.proof = Door.Proof(.header, .ok)
     switch found.opening {
+    case .always? where found.isEncrypted:
+      door.cause = Cause("openSecret", observed: "the password of \(user) is empty")
     case .always?: door.cause = Cause("homeNotEncrypted", observed: "storage \(found.storage)")
     case nil: door.cause = Cause("notModelled", observed: "storage \(found.storage)")
     default: break
@@ -52,7 +54,9 @@ enum ManagedHomeDoors {
 /// A user record (systemd's USER_RECORD), as far as it says what unlocks the home.
 struct ManagedHome: Hashable, Sendable {
   let storage: String
+  /// nil: not known.
   let opening: Opening?
+  var isEncrypted: Bool { ["luks", "fscrypt"].contains(storage) }
 
   init(_ record: JSON) {
     storage = Self.storage(record)
@@ -69,17 +73,19 @@ struct ManagedHome: Hashable, Sendable {
     return binding ?? record["storage"]?.string ?? "unknown"
   }
 
-  private static func ways(_ record: JSON) -> Opening {
-    let secrets = record["privileged"]
+  /// nil without the section that only root may read: what opens it does not show.
+  private static func ways(_ record: JSON) -> Opening? {
+    guard let secrets = record["privileged"] else { return nil }
     var opening = Opening.never
-    for hash in secrets?["hashedPassword"]?.array ?? [] {
-      opening = opening.or(hash.string == "" ? .always : .passcode)
+    for hash in secrets["hashedPassword"]?.array ?? [] {
+      let password = PasswordField(hash.string ?? "*").password
+      opening = opening.or(password == .empty || password == .emptyHash ? .always : .passcode)
     }
-    for salt in secrets?["fido2HmacSalt"]?.array ?? [] {
+    for salt in secrets["fido2HmacSalt"]?.array ?? [] {
       opening = opening.or(salt["clientPin"]?.bool == false ? Opening([.token]) : Opening([.passcode, .token]))
     }
-    if secrets?["pkcs11EncryptedKey"]?.array?.isEmpty == false { opening = opening.or(Opening([.token])) }
-    if secrets?["recoveryKey"]?.array?.isEmpty == false { opening = opening.or(Opening([.recovery])) }
+    if secrets["pkcs11EncryptedKey"]?.array?.isEmpty == false { opening = opening.or(Opening([.token])) }
+    if secrets["recoveryKey"]?.array?.isEmpty == false { opening = opening.or(Opening([.recovery])) }
     return opening
   }
 }

@@ -1,4 +1,5 @@
 import Posture
+import PosturePlatform
 
 /// Private keys in each owner's .ssh.
 enum SSHKeyDoors {
@@ -10,6 +11,9 @@ enum SSHKeyDoors {
   /// Files that are never keys, however large.
   private static let others: Set = ["known_hosts", "known_hosts.old", "authorized_keys", "config", "environment", "rc"]
   private static let mostFiles = 512
+  private static let mostNamed = 64
+  /// Folders below .ssh.
+  private static let deepest = 2
   private static let cap = 256 << 10
 
   static func look(_ context: KeyringContext) -> ProbeResult {
@@ -26,30 +30,73 @@ enum SSHKeyDoors {
 
   private static func look(_ home: Home) -> ProbeResult {
     var result = ProbeResult()
-    guard home.exists(folder) else { return result }
-    let names: [String]
-    do throws(System.Unreadable) { names = try home.list(folder) } catch {
-      // Without a folder there are no keys, and a file in its place holds none.
-      if error != .missing { result.gaps = [home.gap(folder, error)] }
-      return result
+    if home.exists(folder) {
+      let names: [String]
+      do throws(System.Unreadable) { names = try home.list(folder) } catch {
+        // Without a folder there are no keys, and a file in its place holds none.
+        if error != .missing { result.gaps = [home.gap(folder, error)] }
+        return result
+      }
+      var left = mostFiles
+      result.doors = doors(home, folder, names, depth: 0, &left)
+      if left < 0 { result.gaps = [home.gap(folder, .tooLarge)] }
     }
-    let candidates = names.filter { !others.contains($0) && !$0.hasSuffix(".pub") }
-    if candidates.count > mostFiles { result.gaps = [home.gap(folder, .tooLarge)] }
-    // The standard ones first, so that a farm of other files does not hide them.
-    let ordered = candidates.filter(standard.contains) + candidates.filter { !standard.contains($0) }
-    result.doors = ordered.prefix(mostFiles).compactMap { door(home, $0) }
+    let seen = Set(result.doors.map(\.name))
+    result.doors += named(home).filter { !seen.contains(doorName(home, $0)) }.compactMap { try? door(home, $0) }
     return result
   }
 
-  private static func door(_ home: Home, _ file: String) -> Door? {
-    let path = "\(folder)/\(file)"
-    let name = "ssh-key:\(home.person.name):\(path)"
-    let bytes: [UInt8]
-    do throws(System.Unreadable) { bytes = try home.read(path, cap: cap).bytes } catch {
-      return standard.contains(file) && error != .missing ? home.unreadable(name, path, error) : nil
+  /// Keys in a folder and in those below it. `left` is what may still be looked at; less than nothing where there is more.
+  private static func doors(
+    _ home: Home, _ folder: String, _ names: [String], depth: Int, _ left: inout Int
+  ) -> [Door] {
+    let candidates = names.filter { !others.contains($0) && !$0.hasSuffix(".pub") }
+    // The standard ones first, so that a farm of other files does not hide them.
+    let ordered = candidates.filter(standard.contains) + candidates.filter { !standard.contains($0) }
+    var doors: [Door] = []
+    for name in ordered {
+      left -= 1
+      if left < 0 { break }
+      let path = "\(folder)/\(name)"
+      do throws(System.Unreadable) {
+        if let door = try door(home, path) { doors.append(door) }
+      } catch {
+        // A folder shows by not being a file.
+        let below = depth < deepest && error == .notRegular ? try? home.list(path) : nil
+        if let below {
+          doors += self.doors(home, path, below, depth: depth + 1, &left)
+        } else if standard.contains(name), error != .missing {
+          doors.append(home.unreadable(doorName(home, path), path, error))
+        }
+      }
     }
+    return doors
+  }
+
+  /// Keys that ssh's own settings name, below the home (ssh_config(5), IdentityFile).
+  private static func named(_ home: Home) -> [String] {
+    guard let file = try? home.read("\(folder)/config", cap: cap) else { return [] }
+    let base = home.path("")
+    return file.text.split(separator: "\n").compactMap { line -> String? in
+      let words = line.split(maxSplits: 1) { " \t=".contains($0) }
+      guard words.count == 2, words[0].lowercased() == "identityfile" else { return nil }
+      let value = words[1].trimmingSpace.drop { $0 == "=" || $0 == " " }.filter { $0 != "\"" }
+      let path = ["~/", "%d/", base].first(where: value.hasPrefix).map { value.dropFirst($0.count) }
+      guard let path, !path.contains("%"), !path.hasSuffix(".pub"), !path.split(separator: "/").contains("..") else {
+        return nil
+      }
+      return String(path)
+    }.prefix(mostNamed).map { $0 }
+  }
+
+  private static func doorName(_ home: Home, _ path: String) -> String { "ssh-key:\(home.person.name):\(path)" }
+
+  /// nil for what is no private key, and need be none.
+  private static func door(_ home: Home, _ path: String) throws(System.Unreadable) -> Door? {
+    let name = doorName(home, path)
+    let bytes = try home.read(path, cap: cap).bytes
     guard let key = SSHPrivateKey(bytes) else {
-      return standard.contains(file) ? damaged(home, name, path, "is no private key") : nil
+      return standard.contains(Path.name(of: path)) ? damaged(home, name, path, "is no private key") : nil
     }
     return door(home, name, path, key)
   }

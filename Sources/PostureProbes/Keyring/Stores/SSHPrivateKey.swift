@@ -13,7 +13,7 @@ enum SSHPrivateKey: Hashable, Sendable {
 
   /// nil for what is no private key.
   init?(_ bytes: [UInt8]) {
-    if let found = Self.putty(bytes) ?? Self.pem(bytes) { self = found } else { return nil }
+    if let found = Self.putty(bytes) ?? Self.first(bytes) ?? Self.pem(bytes) { self = found } else { return nil }
   }
 
   var opening: Opening? {
@@ -26,6 +26,16 @@ enum SSHPrivateKey: Hashable, Sendable {
     case .tpm(false): Opening([.device])
     case .damaged: nil
     }
+  }
+
+  // MARK: SSH 1
+
+  /// The format of protocol 1: a line and a NUL, then the cipher, 0 for none.
+  private static func first(_ bytes: [UInt8]) -> SSHPrivateKey? {
+    let magic = Array("SSH PRIVATE KEY FILE FORMAT 1.1\n\0".utf8)
+    guard bytes.starts(with: magic) else { return nil }
+    guard bytes.count > magic.count else { return .damaged("truncated") }
+    return bytes[magic.count] == 0 ? .open : .passphrase
   }
 
   // MARK: PuTTY
