@@ -27,15 +27,22 @@ struct KeyringKernelTests {
   }
 
   @Test(.enabled(if: isThere)) func `nothing is left after a thousand round trips`() throws {
+    var samples: [Int64] = []
     for _ in 0..<1_000 {
+      var began = Clock.monotonicNanoseconds
       var outcome = KernelKeyring.roundTrip()
       // Whoever is not root has a quota, which dead keys count in until they are collected.
       for _ in 0..<100 where outcome == .quota {
         usleep(20_000)
+        began = Clock.monotonicNanoseconds
         outcome = KernelKeyring.roundTrip()
       }
+      samples.append(Clock.monotonicNanoseconds - began)
       #expect(outcome == .works)
     }
+    let median = Double(samples.sorted()[500]) / 1e6
+    print("a round trip through the kernel's keyring: \(median) ms")
+    #expect(median < 0.2)
     #expect(Self.leftAfterCollection() == [])
   }
 
@@ -66,5 +73,61 @@ struct KeyringKernelTests {
     let works = KernelKeyringDoor.door(.works)
     #expect(works.opening == .always && !works.counts)
     #expect(KernelKeyringDoor.door(.mismatch).proof?.result == .failed)
+  }
+
+  // MARK: Refusals by the kernel itself
+
+  private static let python = "/usr/bin/python3"
+  private static let canPlay = isThere && geteuid() == 0 && Tools.has(agent, python)
+
+  /// What the agent says of the kernel's keyring after these lines of Python have prepared the process.
+  private func proof(after lines: String) throws -> JSON? {
+    let script = "import ctypes, os\n\(lines)\nos.execv('\(Self.agent)', ['posture-agent', 'check', '--json'])\n"
+    var command = Command(Self.python, ["-c", script])
+    command.timeout = 60_000
+    let json = try JSONParser.parse(try command.run().out, limits: .foreign)
+    let door = json["doors"]?.array?.first { $0["door"]?.string == "kernel-keyring" }
+    return door?["proof"]
+  }
+
+  @Test(.enabled(if: canPlay), .timeLimit(.minutes(1)))
+  func `a used up quota`() throws {
+    let found = try proof(
+      after: """
+        os.setresgid(54321, 54321, 54321)
+        os.setresuid(54321, 54321, 54321)
+        keys = ctypes.CDLL('libkeyutils.so.1', use_errno=True)
+        keys.keyctl_join_session_keyring(None)
+        count = 0
+        while keys.add_key(b'user', b'k%d' % count, b'x', 1, -3) >= 0: count += 1
+        assert ctypes.get_errno() == 122, ctypes.get_errno()
+        """)
+    #expect(found?["result"]?.string == "refused" && found?["reason"]?.string == "quotaExceeded")
+  }
+
+  /// A system call filter that answers add_key(2) with `error`.
+  private static func filter(_ error: Int32) -> String {
+    """
+    number = {'x86_64': 248, 'aarch64': 217}[os.uname().machine]
+    import struct
+    rows = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x00050000 | \(error)), (0x06, 0, 0, 0x7fff0000)]
+    code = ctypes.create_string_buffer(b''.join(struct.pack('HBBI', *row) for row in rows))
+    class Program(ctypes.Structure): _fields_ = [('count', ctypes.c_ushort), ('rows', ctypes.c_void_p)]
+    program = Program(len(rows), ctypes.addressof(code))
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.prctl(38, 1, 0, 0, 0) == 0
+    assert libc.prctl(22, 2, ctypes.byref(program), 0, 0) == 0, ctypes.get_errno()
+    """
+  }
+
+  @Test(.enabled(if: canPlay), .timeLimit(.minutes(1)), arguments: [EPERM, EACCES])
+  func `a filter that forbids it`(error: Int32) throws {
+    let found = try proof(after: Self.filter(error))
+    #expect(found?["result"]?.string == "refused" && found?["reason"]?.string == "permissionDenied")
+  }
+
+  @Test(.enabled(if: canPlay), .timeLimit(.minutes(1)))
+  func `a kernel without the service has no such row`() throws {
+    #expect(try proof(after: Self.filter(ENOSYS)) == nil)
   }
 }

@@ -140,6 +140,47 @@ struct KeyringSessionTests {
     session.bus.send(SIGCONT)
   }
 
+  @Test(.enabled(if: Long.isWanted), .timeLimit(.minutes(5)))
+  func `a thousand runs leave nothing`() throws {
+    let session = try Session()
+    try session.startKeyring(password: "correct horse")
+    let began = Clock.boottimeMilliseconds
+    for _ in 0..<1_000 { #expect(session.run().outcome == .works) }
+    print("a round trip through gnome-keyring: \(Double(Clock.boottimeMilliseconds - began) / 1_000) ms")
+    #expect(try session.leftovers() == "")
+  }
+
+  /// Whoever asks the agent in the session makes it try; it is killed while it does.
+  @Test(
+    .enabled(if: Long.isWanted && access("\(Repository.products)/posture-agent", X_OK) == 0), .timeLimit(.minutes(5)))
+  func `agents killed at random moments leave at most one item, which the next run takes away`() throws {
+    let session = try Session()
+    try session.startKeyring(password: "correct horse")
+    let seed = freshSeed("kill -9 in a session")
+    var generator = SplitMix(seed)
+    var left = 0
+    for _ in 0..<200 {
+      let agent = try RunningProcess(
+        "\(Repository.products)/posture-agent", ["attest", "--session"], log: session.home.file("log"),
+        environment: session.environment)
+      let socket = session.home.file("posture/session.sock")
+      for _ in 0..<200 {
+        if (try? UnixSocket.connect(socket)) != nil { break }
+        usleep(5_000)
+      }
+      usleep(UInt32.random(in: 0...12_000, using: &generator))
+      agent.crash()
+      unlink(socket)
+      let found = try session.leftovers().split(separator: "\n").filter { $0.hasPrefix("[/") }.count
+      #expect(found <= 1, "seed \(seed)")
+      left += found
+    }
+    print("of 200 killed agents \(left) times one item was left")
+    #expect(left > 0, "none was killed half way: seed \(seed)")
+    #expect(session.run().outcome == .works)
+    #expect(try session.leftovers() == "")
+  }
+
   /// A run that is killed after it stored leaves one item, which the next run takes away.
   @Test(.timeLimit(.minutes(2))) func `what a killed run left behind is swept`() throws {
     let session = try Session()
@@ -148,6 +189,72 @@ struct KeyringSessionTests {
     #expect(try session.leftovers() != "")
     #expect(session.run().outcome == .works)
     #expect(try session.leftovers() == "")
+  }
+
+  // MARK: Other providers
+
+  /// Serves secrets under another program's name: it has one collection, and asks before it stores.
+  private static let provider = """
+    import ctypes, sys, dbus, dbus.service, dbus.mainloop.glib
+    from gi.repository import GLib
+    program, state, log = sys.argv[1:]
+    ctypes.CDLL(None).prctl(15, program.encode(), 0, 0, 0)
+    dbus.mainloop.glib.DBusGMainLoop(set_as_default=True)
+    bus = dbus.SessionBus()
+    top = '/org/freedesktop/secrets'
+    def note(text): print(text, file=open(log, 'a'), flush=True)
+    class Service(dbus.service.Object):
+        @dbus.service.method('org.freedesktop.Secret.Service', in_signature='s', out_signature='o')
+        def ReadAlias(self, name): return top + '/collection/mine'
+        @dbus.service.method('org.freedesktop.Secret.Service', in_signature='sv', out_signature='vo')
+        def OpenSession(self, algorithm, given): return dbus.String('', variant_level=1), top + '/session/1'
+    class Collection(dbus.service.Object):
+        @dbus.service.method('org.freedesktop.DBus.Properties', in_signature='ss', out_signature='v')
+        def Get(self, interface, name): return dbus.Boolean(state == 'locked', variant_level=1)
+        @dbus.service.method('org.freedesktop.Secret.Collection', in_signature='a{ss}', out_signature='ao')
+        def SearchItems(self, attributes): return []
+        @dbus.service.method('org.freedesktop.Secret.Collection', in_signature='a{sv}(oayays)b', out_signature='oo')
+        def CreateItem(self, properties, secret, replace):
+            note('create')
+            return '/', top + '/prompt/1'
+    class Prompt(dbus.service.Object):
+        @dbus.service.method('org.freedesktop.Secret.Prompt')
+        def Dismiss(self): note('dismiss')
+        @dbus.service.method('org.freedesktop.Secret.Prompt', in_signature='s')
+        def Prompt(self, window): note('prompt')
+    name = dbus.service.BusName('org.freedesktop.secrets', bus)
+    objects = [Service(bus, top), Collection(bus, top + '/collection/mine'), Prompt(bus, top + '/prompt/1')]
+    note('ready')
+    GLib.MainLoop().run()
+    """
+
+  private static let canPlay =
+    (try? Tools.run("/usr/bin/python3", ["-c", "import dbus.mainloop.glib; from gi.repository import GLib"])) != nil
+
+  @Test(
+    .enabled(if: canPlay), .timeLimit(.minutes(1)),
+    arguments: [
+      ("keepassxc", "keepassxc"), ("pass_secret_ser", "pass-secret-service"),
+      ("pass-secret-ser", "pass-secret-service"),
+      ("ksecretd", "kwallet"), ("kwalletd6", "kwallet"), ("oo7-daemon", "oo7"), ("somebody", "somebody"),
+    ])
+  func `providers by name, and none is ever made to ask`(program: String, provider: String) throws {
+    for state in ["locked", "unlocked"] {
+      let session = try Session()
+      let log = session.home.file("said")
+      let process = try RunningProcess(
+        "/usr/bin/python3", ["-c", Self.provider, program, state, log], log: session.home.file("log"),
+        environment: session.environment)
+      for _ in 0..<1_000 where access(log, F_OK) != 0 { usleep(10_000) }
+      let result = session.run()
+      process.crash()
+      let said = String(decoding: try AtomicFile.readAny(log), as: UTF8.self).split(separator: "\n")
+      // oo7 is taken to store without a question; where it would ask, the question goes away unseen.
+      let isTried = provider == "oo7" && state == "unlocked"
+      #expect(result.provider == provider && result.collection == "mine")
+      #expect(result.outcome == (state == "locked" ? .locked : isTried ? .refused : .unlocked))
+      #expect(said == (isTried ? ["ready", "create", "dismiss"] : ["ready"]))
+    }
   }
 
   @Test func `results cross a pipe`() {

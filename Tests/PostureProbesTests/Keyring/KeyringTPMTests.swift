@@ -8,37 +8,6 @@ import Testing
 /// A real TPM 2.0 in software, with tpm2-tools as the judge.
 @Suite(.serialized, .enabled(if: Tools.has("/usr/bin/swtpm", "/usr/bin/tpm2_getcap")))
 struct KeyringTPMTests {
-  private final class SoftwareTPM {
-    let folder: Folder
-    let process: RunningProcess
-    let tcti: String
-
-    init() throws {
-      folder = try Folder()
-      // The control port has to be the next one.
-      let port = UInt16.random(in: 20_000...29_000) / 2 * 2
-      process = try RunningProcess(
-        "/usr/bin/swtpm",
-        [
-          "socket", "--tpm2", "--tpmstate", "dir=\(folder.path)", "--server",
-          "type=tcp,port=\(port),bindaddr=127.0.0.1",
-          "--ctrl", "type=tcp,port=\(port + 1),bindaddr=127.0.0.1", "--flags", "not-need-init,startup-clear",
-        ], log: folder.file("log"))
-      tcti = "swtpm:host=127.0.0.1,port=\(port)"
-      // Each try takes one of the few places in its queue.
-      for _ in 0..<200 {
-        if Loopback.isOpen(port + 1) { return }
-        usleep(10_000)
-      }
-    }
-
-    deinit { process.crash() }
-
-    func tool(_ name: String, _ arguments: String...) throws -> String {
-      try Tools.run("/usr/bin/\(name)", arguments, environment: ["TPM2TOOLS_TCTI=\(tcti)"])
-    }
-  }
-
   @Test(.timeLimit(.minutes(1))) func `seals and unseals, with and without a PIN, and leaves nothing loaded`() throws {
     let tpm = try SoftwareTPM()
     for _ in 0..<5 { #expect(TPM.roundTrip(tcti: tpm.tcti) == .works(isOwned: false)) }
@@ -68,5 +37,81 @@ struct KeyringTPMTests {
     #expect(TPM.start(tcti: tpm.tcti) == nil)
     tpm.process.crash()
     #expect(attempt.wait(until: Clock.boottimeMilliseconds + 10_000) != nil)
+  }
+
+  // MARK: Everything that hangs, at once
+
+  @Test(.enabled(if: Long.isWanted), .timeLimit(.minutes(1)))
+  func `a bus, a TPM and a key type that hang cost their own time once, beside each other`() throws {
+    let folder = try Folder()
+    // It takes connections and never speaks.
+    let bus = try UnixSocket.listen(folder.file("bus"))
+    let tpm = try SoftwareTPM()
+    tpm.process.send(SIGSTOP)
+    let began = Clock.boottimeMilliseconds
+    var active = ActiveProbes(began: began, owner: "alice")
+    active.tpm = TPM.start(tcti: tpm.tcti)
+    active.session = SecretServiceProbe.start(
+      began + SecretServiceProbe.timeout, at: "unix:path=\(folder.file("bus"))")
+    active.kernelKeys = Attempt(Gate(), "hangs") {
+      usleep(12_000_000)
+      return KernelKeyring.SealedTypes(trusted: false, encrypted: false)
+    }
+    var result = ProbeResult()
+    var store = Door("secrets@gnome-keyring:login", .secret, "alice", .passcode, because: [])
+    store.isDefault = true
+    result.doors = [store, Door("tpm", .secret, "*", Opening([.device]), because: [])]
+    active.finish(&result)
+    let spent = Clock.boottimeMilliseconds - began
+    print("three that hang: \(spent) ms")
+    // The longest of them, not their sum of twelve seconds.
+    #expect(spent >= TPM.timeout && spent < TPM.timeout + 1_500)
+    #expect(result.doors.map(\.proof) == [Door.Proof(.roundTrip, .timeout), Door.Proof(.roundTrip, .timeout)])
+    // The next examination does not wait for them again.
+    #expect(TPM.start(tcti: tpm.tcti) == nil)
+    _ = bus.number
+    tpm.process.crash()
+  }
+
+  // MARK: Killed
+
+  @Test(
+    .enabled(if: Long.isWanted && Tools.has("/usr/sbin/tpm2-abrmd", "/usr/bin/dbus-daemon")), .timeLimit(.minutes(5)))
+  func `nothing stays loaded of a thousand round trips, and of those that were killed`() async throws {
+    let tpm = try SoftwareTPM()
+    let folder = try Folder()
+    let address = "unix:path=\(folder.file("bus"))"
+    let bus = try RunningProcess(
+      "/usr/bin/dbus-daemon", ["--session", "--nofork", "--nosyslog", "--address=\(address)"], log: folder.file("log"))
+    for _ in 0..<300 where access(folder.file("bus"), F_OK) != 0 { usleep(10_000) }
+    // Stands for the kernel's resource manager behind /dev/tpmrm0.
+    let manager = try RunningProcess(
+      "/usr/sbin/tpm2-abrmd", ["--allow-root", "--session", "--tcti=\(tpm.tcti)"], log: folder.file("log"),
+      environment: ["PATH=/usr/bin:/bin", "DBUS_SESSION_BUS_ADDRESS=\(address)"])
+    setenv("POSTURE_TEST_BUS", address, 1)
+    defer { unsetenv("POSTURE_TEST_BUS") }
+    for _ in 0..<40 {
+      await #expect(processExitsWith: .signal(SIGKILL)) {
+        setenv("DBUS_SESSION_BUS_ADDRESS", String(cString: getenv("POSTURE_TEST_BUS")), 1)
+        guard TPM.roundTrip(tcti: "tabrmd:bus_type=session") == .works(isOwned: false) else { exit(3) }
+        _ = try Thread.start("killer") {
+          usleep(UInt32.random(in: 0...80_000))
+          kill(getpid(), SIGKILL)
+        }
+        while true { _ = TPM.roundTrip(tcti: "tabrmd:bus_type=session") }
+      }
+    }
+    await #expect(processExitsWith: .success) {
+      setenv("DBUS_SESSION_BUS_ADDRESS", String(cString: getenv("POSTURE_TEST_BUS")), 1)
+      for _ in 0..<1_000 {
+        guard TPM.roundTrip(tcti: "tabrmd:bus_type=session") == .works(isOwned: false) else { exit(3) }
+      }
+    }
+    // The manager itself keeps what it was not told to drop: ask the TPM below it.
+    manager.stop()
+    for kind in ["handles-transient", "handles-loaded-session", "handles-saved-session", "handles-persistent"] {
+      #expect(try tpm.tool("tpm2_getcap", kind) == "", "\(kind)")
+    }
+    bus.crash()
   }
 }

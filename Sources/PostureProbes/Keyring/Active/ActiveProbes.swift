@@ -4,28 +4,34 @@ import PosturePlatform
 
 /// The probes that do something to find out whether it works, on the running system only.
 struct ActiveProbes {
-  private let began = Clock.boottimeMilliseconds
-  private let tpm: Attempt<TPM.Outcome>?
-  private let kernelKeys: Attempt<KernelKeyring.SealedTypes>?
-  private let session: Attempt<SecretServiceResult>?
+  /// When they were started; each has its own time from then on.
+  let began: Int64
+  var tpm: Attempt<TPM.Outcome>?
+  var kernelKeys: Attempt<KernelKeyring.SealedTypes>?
+  var session: Attempt<SecretServiceResult>?
   /// The owner in whose session this process runs.
-  private let owner: String?
-  private let isLive: Bool
+  var owner: String?
 
   /// Milliseconds.
   private static let kernelKeysTimeout: Int64 = 2_000
 
-  init(_ context: KeyringContext) {
-    isLive = context.system.isLive
-    owner = isLive ? context.accounts.owners.first { $0.uid == geteuid() }?.name : nil
-    tpm = isLive && MachineDoors.hasTPM(context.system) ? TPM.start() : nil
-    kernelKeys = isLive ? KernelKeyring.startSealedTypes() : nil
+  /// nil where another system than the running one is looked at.
+  init?(_ context: KeyringContext) {
+    guard context.system.isLive else { return nil }
+    began = Clock.boottimeMilliseconds
+    owner = context.accounts.owners.first { $0.uid == geteuid() }?.name
+    tpm = MachineDoors.hasTPM(context.system) ? TPM.start() : nil
+    kernelKeys = KernelKeyring.startSealedTypes()
     session = owner == nil ? nil : SecretServiceProbe.start(began + SecretServiceProbe.timeout)
+  }
+
+  init(began: Int64, owner: String?) {
+    self.began = began
+    self.owner = owner
   }
 
   /// Waits for each no longer than its own time, and adds what it proved.
   func finish(_ result: inout ProbeResult) {
-    guard isLive else { return }
     if let types = kernelKeys?.wait(until: began + Self.kernelKeysTimeout) {
       Self.change("kernel-keyring", in: &result) { $0.note = Self.note($0.note, types) }
     }

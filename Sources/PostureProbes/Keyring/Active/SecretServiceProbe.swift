@@ -14,13 +14,12 @@ public enum SecretServiceProbe {
     return start(deadline)?.wait(until: deadline) ?? SecretServiceResult(.timeout)
   }
 
-  static func start(_ deadline: Int64) -> Attempt<SecretServiceResult>? {
-    let address = address()
-    return Attempt(gate, "secret-service") { examine(address, deadline) }
+  static func start(_ deadline: Int64, at address: String? = address()) -> Attempt<SecretServiceResult>? {
+    Attempt(gate, "secret-service") { examine(address, deadline) }
   }
 
   /// Where the session's bus listens; nil where there is no session.
-  private static func address() -> String? {
+  static func address() -> String? {
     if let named = getenv("DBUS_SESSION_BUS_ADDRESS").map({ String(cString: $0) }), !named.isEmpty { return named }
     let socket = "/run/user/\(geteuid())/bus"
     return access(socket, F_OK) == 0 ? "unix:path=\(socket)" : nil
@@ -96,7 +95,7 @@ private struct SecretService {
   /// Names of the programs that serve secrets, by what the kernel calls them (at most 15 bytes).
   private static let programs = [
     ("gnome-keyring", "gnome-keyring"), ("kwalletd", "kwallet"), ("ksecretd", "kwallet"), ("keepassxc", "keepassxc"),
-    ("oo7", "oo7"),
+    ("oo7", "oo7"), ("pass_secret", "pass-secret-service"), ("pass-secret", "pass-secret-service"),
   ]
 
   /// Who serves secrets; nil where nobody does.
