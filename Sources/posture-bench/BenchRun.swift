@@ -6,7 +6,7 @@ enum BenchRun {
   static let usage = """
     posture-bench: figures of this build on this machine, each against a floor taken in the same run
 
-    usage: posture-bench all | check | size | micro | verify [--agent PATH] [--runs N] [--json]
+    usage: posture-bench all | check | size | micro | keyring | verify [--agent PATH] [--runs N] [--json]
            posture-bench --version | --help
 
     exit status: 0 every target met, 1 one missed, 64 wrong usage, 70 a figure could not be taken
@@ -19,7 +19,9 @@ enum BenchRun {
     let runs = try arguments.number("--runs", in: 1...10_000) ?? 21
     let agent = try arguments.option("--agent") ?? besideUs("posture-agent")
     try arguments.end()
-    let all: [any Bench] = [CheckBench(agent: agent, runs: runs), SizeBench(agent: agent), MicroBench(), VerifyBench()]
+    let all: [any Bench] = [
+      CheckBench(agent: agent, runs: runs), SizeBench(agent: agent), MicroBench(), KeyringBench(), VerifyBench(),
+    ]
     let chosen = all.filter { verb == "all" || type(of: $0).name == verb }
     guard !chosen.isEmpty else { throw UsageError("unknown bench \(verb)") }
     return show(chosen, isJSON: isJSON)
