@@ -1,17 +1,18 @@
 /// Which programs could serve secrets here: those that are installed.
 ///
-/// The files of one that is gone stay in people's homes; new secrets no longer go there.
+/// The files of one that is gone stay in people's homes; new secrets no longer go there. KeePassXC is none of them: it
+/// serves only while it runs.
 struct SecretProviders {
   enum Name: String, CaseIterable {
     case gnomeKeyring = "gnome-keyring"
-    case kwallet, keepassxc, oo7
+    case kwallet, oo7
   }
 
   private let installed: Set<Name>
 
   private static let programs: [Name: [String]] = [
     .gnomeKeyring: ["gnome-keyring-daemon"], .kwallet: ["kwalletd5", "kwalletd6", "kwalletd", "ksecretd"],
-    .keepassxc: ["keepassxc"], .oo7: ["oo7-daemon"],
+    .oo7: ["oo7-daemon"],
   ]
   private static let programFolders = [
     "/usr/bin", "/usr/libexec", "/usr/lib", "/usr/local/bin", "/run/current-system/sw/bin",
