@@ -22,7 +22,7 @@ public struct CapturedToken: Sendable {
   /// The tokens in a text: one a line, alone or as member `token` of a JSON object (what `export` writes).
   public static func all(in text: String) -> [String] {
     text.split(whereSeparator: \.isNewline).compactMap { line in
-      let line = String(line).trimmingSpaces
+      let line = String(line).trimmeds
       guard line.hasPrefix("{") else { return line.isEmpty ? nil : line }
       return (try? JSONParser.parse(line))?["token"]?.string ?? line
     }
@@ -47,7 +47,7 @@ public struct CapturedToken: Sendable {
 }
 
 extension String {
-  fileprivate var trimmingSpaces: String {
+  fileprivate var trimmeds: String {
     let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" || $0 == "\r" }
     let tail = drop(while: isSpace)
     return String(tail.reversed().drop(while: isSpace).reversed())

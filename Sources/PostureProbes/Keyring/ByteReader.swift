@@ -28,11 +28,3 @@ struct ByteReader {
     take(Number.bitWidth / 8).map { $0.reduce(0) { $0 << 8 | Number($1) } }
   }
 }
-
-extension StringProtocol {
-  /// Without the white space at both ends.
-  var trimmingSpace: String {
-    let front = drop { $0.isWhitespace }
-    return String(front.reversed().drop { $0.isWhitespace }.reversed())
-  }
-}

@@ -5,12 +5,12 @@ struct KeyFile {
   init(_ text: String) {
     var group = ""
     for line in text.split(whereSeparator: \.isNewline) {
-      let line = line.trimmingSpace
+      let line = line.trimmed
       if line.isEmpty || line.hasPrefix("#") || line.hasPrefix(";") { continue }
       if line.hasPrefix("["), let end = line.lastIndex(of: "]") {
         group = String(line[line.index(after: line.startIndex)..<end])
       } else if let equals = line.firstIndex(of: "=") {
-        values[group, default: [:]][line[..<equals].trimmingSpace] = line[line.index(after: equals)...].trimmingSpace
+        values[group, default: [:]][line[..<equals].trimmed] = line[line.index(after: equals)...].trimmed
       }
     }
   }

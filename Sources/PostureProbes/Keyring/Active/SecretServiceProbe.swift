@@ -104,7 +104,7 @@ private struct SecretService {
     guard let file = try? Descriptor.open("/proc/\(pid)/comm", O_RDONLY), let bytes = try? file.readAll(cap: 64) else {
       return "unknown"
     }
-    let program = String(decoding: bytes, as: UTF8.self).trimmingSpace
+    let program = String(decoding: bytes, as: UTF8.self).trimmed
     return Self.programs.first { program.hasPrefix($0.0) }?.1 ?? program
   }
 

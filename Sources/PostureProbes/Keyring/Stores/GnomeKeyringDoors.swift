@@ -59,7 +59,7 @@ enum GnomeKeyringDoors {
   /// The alias file names the collection that new secrets go to; empty or missing it is `login`.
   private static func defaultCollection(_ home: Home, _ folder: String) -> String {
     let alias = try? home.read("\(folder)/default", cap: 4096)
-    let name = alias.map { $0.text.trimmingSpace } ?? ""
+    let name = alias.map { $0.text.trimmed } ?? ""
     return name.isEmpty ? "login" : name
   }
 

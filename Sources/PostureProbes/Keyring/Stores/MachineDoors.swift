@@ -14,7 +14,7 @@ enum MachineDoors {
   }
 
   static func hasTPM(_ system: System) -> Bool {
-    system.text("/sys/class/tpm/tpm0/tpm_version_major")?.trimmingSpace == "2"
+    system.text("/sys/class/tpm/tpm0/tpm_version_major")?.trimmed == "2"
   }
 
   /// systemd-creds seals with the host key and, where there is one, the TPM; nobody is asked.

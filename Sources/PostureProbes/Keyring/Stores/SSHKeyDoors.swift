@@ -80,7 +80,7 @@ enum SSHKeyDoors {
     return file.text.split(separator: "\n").compactMap { line -> String? in
       let words = line.split(maxSplits: 1) { " \t=".contains($0) }
       guard words.count == 2, words[0].lowercased() == "identityfile" else { return nil }
-      let value = words[1].trimmingSpace.drop { $0 == "=" || $0 == " " }.filter { $0 != "\"" }
+      let value = words[1].trimmed.drop { $0 == "=" || $0 == " " }.filter { $0 != "\"" }
       let path = ["~/", "%d/", base].first(where: value.hasPrefix).map { value.dropFirst($0.count) }
       guard let path, !path.contains("%"), !path.hasSuffix(".pub"), !path.split(separator: "/").contains("..") else {
         return nil

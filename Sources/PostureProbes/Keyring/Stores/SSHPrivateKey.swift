@@ -60,7 +60,7 @@ enum SSHPrivateKey: Hashable, Sendable {
     return pem(first, body.map(text))
   }
 
-  private static func text(_ line: ArraySlice<UInt8>) -> String { String(decoding: line, as: UTF8.self).trimmingSpace }
+  private static func text(_ line: ArraySlice<UInt8>) -> String { String(decoding: line, as: UTF8.self).trimmed }
 
   private static func pem(_ first: String, _ body: [String]) -> SSHPrivateKey {
     switch first {

@@ -126,7 +126,7 @@ final class BlockDevices {
   }
 
   private func line(_ path: String) -> String? {
-    guard let text = system.text(path)?.trimmingSpace, !text.isEmpty else { return nil }
+    guard let text = system.text(path)?.trimmed, !text.isEmpty else { return nil }
     return text
   }
 }

@@ -113,7 +113,7 @@ struct GroundFinder {
       return mappings.isEmpty ? .plain : hidden
     }
     let legs = notes.split(separator: "\n").compactMap { line -> String? in
-      let words = line.trimmingSpace.split(separator: "\"")
+      let words = line.trimmed.split(separator: "\"")
       return words.count >= 2 && words[0].hasPrefix("device = ") ? String(words[1]) : nil
     }
     guard !legs.isEmpty else { return hidden }

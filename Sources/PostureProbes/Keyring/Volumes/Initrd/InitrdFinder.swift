@@ -21,7 +21,7 @@ struct InitrdFinder {
   }
 
   private func ofRunningKernel() -> String? {
-    guard let release = system.text("/proc/sys/kernel/osrelease")?.trimmingSpace, !release.isEmpty,
+    guard let release = system.text("/proc/sys/kernel/osrelease")?.trimmed, !release.isEmpty,
       !release.contains("/")
     else { return nil }
     return [
