@@ -12,12 +12,15 @@ public struct Table {
   }
 
   private var rows: [[Cell]]
+  /// A word that is longer than its column is broken, too: for what is painted over on a screen. Paths in reports stay
+  /// whole, so that they can be copied.
+  public var breaksWords = false
 
   public init(_ headings: String...) { rows = [headings.map { Cell($0, .bold) }] }
 
   public mutating func add(_ cells: Cell...) { rows.append(cells) }
 
-  /// The lines, none longer than `width` unless a single word is.
+  /// The lines, none longer than `width` unless a single word or the columns before the last are.
   public func lines(width: Int = Terminal.width) -> [String] {
     let last = (rows.map(\.count).max() ?? 1) - 1
     let widths = (0..<last).map { column in rows.map { column < $0.count ? $0[column].text.count : 0 }.max() ?? 0 }
@@ -27,7 +30,7 @@ public struct Table {
         Terminal.paint(cell.text, cell.colour) + String(repeating: " ", count: width - cell.text.count + 2)
       }.joined()
       guard row.count > last, let tail = row.last else { return [head] }
-      let wrapped = Self.wrap(tail.text, to: max(24, width - indent))
+      let wrapped = wrap(tail.text, to: max(24, width - indent))
       return wrapped.enumerated().map { index, line in
         (index == 0 ? head : String(repeating: " ", count: indent)) + Terminal.paint(line, tail.colour)
       }
@@ -35,9 +38,9 @@ public struct Table {
   }
 
   /// `text` in lines of at most `width` characters, broken at spaces.
-  static func wrap(_ text: String, to width: Int) -> [String] {
+  private func wrap(_ text: String, to width: Int) -> [String] {
     var lines: [String] = [""]
-    for word in text.split(separator: " ") {
+    for word in text.split(separator: " ").flatMap({ breaksWords ? Self.pieces($0, width) : [$0] }) {
       let line = lines[lines.count - 1]
       if line.isEmpty {
         lines[lines.count - 1] = String(word)
@@ -48,5 +51,14 @@ public struct Table {
       }
     }
     return lines
+  }
+
+  private static func pieces(_ word: Substring, _ width: Int) -> [Substring] {
+    var (pieces, rest) = ([Substring](), word)
+    while rest.count > width {
+      pieces.append(rest.prefix(width))
+      rest = rest.dropFirst(width)
+    }
+    return pieces + [rest]
   }
 }

@@ -54,11 +54,12 @@ final class Screen {
       raw.c_lflag &= ~UInt32(ICANON | ECHO)
       tcsetattr(0, TCSANOW, &raw)
     }
-    write("\u{1B}[?1049h\u{1B}[?25l")
+    // Without line wrap: a character that is wider than it counts must not push the table off its lines.
+    write("\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l")
   }
 
   func leave() {
-    write("\u{1B}[?25h\u{1B}[?1049l")
+    write("\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l")
     if isRaw { tcsetattr(0, TCSANOW, &before) }
   }
 

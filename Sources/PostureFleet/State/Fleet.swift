@@ -65,7 +65,8 @@ public struct Fleet: Sendable {
       observe(.waiting(true), of: device, at: now)
       if devices[device] != nil { waiting[device, default: []].insert(kid) }
     case .credential(let credential): take(credential, at: now)
-    case .trust, .revoked, .awaitingRoot: break
+    case .trust, .revoked: counters.trustRefused = nil
+    case .awaitingRoot: break
     case .rejected(let topic, let error): reject(topic, error, at: now)
     }
     return nil

@@ -11,22 +11,43 @@ public struct FleetTable {
     self.now = now
   }
 
+  /// Below this width state and policy share a column, and only an absent connection is told.
+  private static let wide = 110
+
   /// `width` columns wide, at most `height` lines long; what does not fit is counted.
   public func lines(width: Int, height: Int = .max) -> [String] {
-    var table = Table("DEVICE", "STATE", "POLICY", "SINCE", "AGE", "ON", "WHY")
-    for row in rows { add(row, to: &table) }
+    var table = width < Self.wide ? narrow : broad
+    table.breaksWords = true
     let lines = table.lines(width: width)
     guard lines.count > height else { return lines }
     return lines.prefix(max(1, height - 1)) + [Terminal.paint("… \(rows.count) devices in all", .dim)]
   }
 
-  private func add(_ row: DeviceRow, to table: inout Table) {
-    table.add(
-      Table.Cell(Self.shortened(row.name, to: 20)), Table.Cell(row.standing.text, row.standing.colour),
-      Table.Cell(policy(row)),
-      Table.Cell(row.since.map { Span.text(now - $0) } ?? "-"), Table.Cell(row.age.map(Span.text) ?? "-"),
-      Table.Cell(row.isOnline.map { $0 ? "yes" : "no" } ?? "?"), Table.Cell(row.why))
+  private var broad: Table {
+    var table = Table("DEVICE", "STATE", "POLICY", "SINCE", "AGE", "ON", "WHY")
+    for row in rows {
+      table.add(
+        Table.Cell(Self.shortened(row.name, to: 24)), Table.Cell(row.standing.text, row.standing.colour),
+        Table.Cell(policy(row)), since(row), age(row), Table.Cell(row.isOnline.map { $0 ? "yes" : "no" } ?? "?"),
+        Table.Cell(row.why))
+    }
+    return table
   }
+
+  private var narrow: Table {
+    var table = Table("DEVICE", "STATE (POLICY)", "SINCE", "AGE", "WHY")
+    for row in rows {
+      let state = Self.shortened("\(row.standing.text) (\(policy(row)))", to: 22)
+      let why = (row.isOnline == false ? "offline; " : "") + row.why
+      table.add(
+        Table.Cell(Self.shortened(row.name, to: 16)), Table.Cell(state, row.standing.colour), since(row), age(row),
+        Table.Cell(why))
+    }
+    return table
+  }
+
+  private func since(_ row: DeviceRow) -> Table.Cell { Table.Cell(row.since.map { Span.text(now - $0) } ?? "-") }
+  private func age(_ row: DeviceRow) -> Table.Cell { Table.Cell(row.age.map(Span.text) ?? "-") }
 
   private func policy(_ row: DeviceRow) -> String {
     let name = Self.shortened(row.policy ?? "-", to: 10)
