@@ -30,6 +30,8 @@ public struct Enrolment: Sendable {
       key: .file(folder.courierKey), serverName: broker.serverName)
     var settings = Client.Settings(
       .tls(host: broker.host, port: UInt16(clamping: broker.port), files), clientID: device.name.description)
+    // mosquitto takes the name from the certificate; other brokers want it said, and compare.
+    settings.user = (device.name.description, "")
     settings.keepalive = configuration.keepalive
     settings.session.preparesEachAttempt = true
     settings.session.subscriptions = subscriptions

@@ -21,6 +21,8 @@ public final class OperatorLink {
     var options = Client.Settings(
       .tls(host: settings.host, port: settings.operatorPort, Identity.tls(role, in: home)),
       clientID: Self.clientID(role))
+    // mosquitto takes the name from the certificate; other brokers want it said, and compare.
+    options.user = (role.rawValue, "")
     options.keepalive = keepalive
     options.session.subscriptions = filters.map { Subscription($0) }
     options.session.connectTimeout = 10_000
