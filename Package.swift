@@ -76,7 +76,9 @@ let package = Package(
       [
         "Posture", "PosturePlatform", "PostureTerminal", "PostureTokens", "PostureMQTT", "PostureSQLite", "CMicrohttpd",
       ],
-      resources: ["page.html", "page.css", "page.js", "icon.svg"].map { .embedInCode("Page/\($0)") }),
+      resources: ["Page/page.html", "Page/page.css", "Page/page.js", "Page/icon.svg", "Home/mod_posture.erl"].map {
+        .embedInCode($0)
+      }),
 
     command(
       "posture-agent",

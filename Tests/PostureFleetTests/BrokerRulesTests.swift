@@ -206,6 +206,46 @@ import Testing
     }
   }
 
+  /// The rules of a node of a cluster, read from its configuration: `access_publish` or `access_subscribe`.
+  private func rules(_ name: String, _ text: String) throws -> [(topic: [Substring], who: String)] {
+    let lines = text.split(separator: "\n")
+    let start = try #require(lines.firstIndex { $0 == "    \(name):" })
+    return lines[(start + 1)...].prefix { $0.hasPrefix("      \"") }.map { line in
+      let parts = line.split(separator: "\"")
+      return (parts[1].split(separator: "/"), String(parts[2]))
+    }
+  }
+
+  /// What mod_mqtt does with them.
+  private func allows(_ rules: [(topic: [Substring], who: String)], _ topic: String, _ role: String, _ name: String)
+    -> Bool
+  {
+    let levels = topic.split(separator: "/")
+    return rules.contains { rule in
+      rule.who.contains("{allow: \(role)}") && rule.topic.count == levels.count
+        && zip(rule.topic, levels).allSatisfy { $0 == "+" || $0 == $1 || ($0 == "%u" && $1 == name) }
+    }
+  }
+
+  @Test func `a cluster has the same rules`() throws {
+    let node = ClusterNode(
+      site: Name("site-a")!, folder: "/x", deviceListener: .init(address: "0.0.0.0", port: 1),
+      operatorListener: .init(address: "127.0.0.1", port: 2))
+    let (publish, subscribe) = (
+      try rules("access_publish", node.configuration), try rules("access_subscribe", node.configuration)
+    )
+    for (role, write, read) in Self.rights where !role.contains(" ") {
+      let name = role == "device" ? "edge-1" : role
+      for (short, topic) in Self.topics {
+        #expect(allows(publish, topic, role, name) == write.contains(short), "\(role) writes \(short)")
+        #expect(allows(subscribe, topic, role, name) == read.contains(short), "\(role) reads \(short)")
+      }
+    }
+    // Nobody gets in by a password, and nobody's size depends on the fleet's.
+    #expect(node.configuration.contains("auth_method: mnesia") && node.configuration.contains("tls_verify: true"))
+    #expect(!node.configuration.contains("anonymous") && node.configuration.split(separator: "\n").count < 90)
+  }
+
   @Test func `the size of the access lists does not depend on devices or groups`() throws {
     let configuration = BrokerConfiguration(
       site: Name("site-a")!, folder: "/x", deviceListener: .init(address: "127.0.0.1", port: 1),

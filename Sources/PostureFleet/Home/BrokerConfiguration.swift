@@ -80,35 +80,22 @@ public struct BrokerConfiguration: Sendable {
     """
   }
 
-  private var root: String { "\(Topic.prefix)/\(site)" }
-
   /// What a device may do: `%u` is the name in its certificate. The roles of the other listener are no devices.
   public var devices: String {
-    let others = Self.reserved.map { "user \($0)\ntopic deny #" }
-    let own = ["report", "event", "presence", "reply", "keys"].map { "pattern write \(root)/d/%u/\($0)" }
-    let read = [
-      "d/%u/cmd/recheck", "d/%u/presence", "d/%u/keys", "g/+/cmd/recheck", "all/cmd/recheck", "trust", "policy",
-      "g/+/policy",
-    ].map { "pattern read \(root)/\($0)" }
-    return (own + read + others).joined(separator: "\n") + "\n"
+    let others = AccessRules.reserved.map { "user \($0)\ntopic deny #" }
+    let sides = AccessRules(site).sides.filter { $0.role == nil }
+    let lines = sides.flatMap { side in
+      side.write.map { "pattern write \($0)" } + side.read.map { "pattern read \($0)" }
+    }
+    return (lines + others).joined(separator: "\n") + "\n"
   }
 
   /// What each role may do.
   public var operators: String {
-    let seen = ["d/+/report", "d/+/event", "d/+/presence", "d/+/reply", "d/+/keys", "trust", "revoked", "revoked/+"]
-    let policies = ["policy", "g/+/policy"]
-    let roles: [(String, write: [String], read: [String])] = [
-      ("controller", ["d/+/cmd/recheck", "g/+/cmd/recheck", "all/cmd/recheck"], seen),
-      ("monitor", [], seen + policies),
-      ("policy", policies, policies + ["trust"]),
-      ("issuer", ["trust", "revoked", "revoked/+", "d/+/keys"], ["trust", "revoked", "revoked/+", "d/+/keys"]),
-    ]
-    return roles.map { role, write, read in
-      let lines = write.map { "topic write \(root)/\($0)" } + read.map { "topic read \(root)/\($0)" }
-      return (["user \(role)"] + lines).joined(separator: "\n") + "\n"
+    AccessRules(site).sides.compactMap { side in
+      guard let role = side.role else { return nil }
+      let lines = side.write.map { "topic write \($0)" } + side.read.map { "topic read \($0)" }
+      return (["user \(role.rawValue)"] + lines).joined(separator: "\n") + "\n"
     }.joined(separator: "\n")
   }
-
-  /// Names that no device may have: they are the roles of the other listener.
-  public static let reserved = ["controller", "monitor", "policy", "issuer", "root", "broker"]
 }

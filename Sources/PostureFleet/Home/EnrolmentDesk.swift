@@ -63,7 +63,7 @@ public struct EnrolmentDesk {
     guard let name = options.name ?? request.claims.name else {
       throw HomeError(.refused, "the request names no device: give --name")
     }
-    guard !BrokerConfiguration.reserved.contains(name.description) else {
+    guard !AccessRules.reserved.contains(name.description) else {
       throw HomeError(.refused, "\(name): the name of a role")
     }
     let others = try DeviceRecord.all(in: home).filter { $0.name == name && $0.kid != request.kid }

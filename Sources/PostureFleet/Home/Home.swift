@@ -25,8 +25,8 @@ public struct Home: Sendable {
     }
   }
 
-  /// mosquitto does not take relative paths.
-  static func absolute(_ path: String) -> String {
+  /// Brokers do not take relative paths.
+  public static func absolute(_ path: String) -> String {
     if path.hasPrefix("/") { return path }
     guard let current = getcwd(nil, 0) else { return path }
     defer { free(current) }
