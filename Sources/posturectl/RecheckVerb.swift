@@ -70,7 +70,7 @@ struct RecheckVerb: Verb {
     try recheck.send()
     guard waits else { return sent(recheck.run) }
     let progress = ProgressLine(isOn: !isJSON)
-    recheck.collect { progress.show($0.summary) }
+    recheck.collect { run in progress.show { run.summary } }
     progress.clear()
     if let folder { try keep(recheck.tokens, folder) }
     let table = RecheckTable(recheck.run)
@@ -96,15 +96,21 @@ struct RecheckVerb: Verb {
 
 /// One line on standard error that is written over; nothing where nobody looks.
 final class ProgressLine {
+  /// Milliseconds between two of them: a thousand answers a second are more than an eye can follow.
+  private static let pause: Int64 = 100
   private let isOn: Bool
   private var last = ""
+  private var next: Int64 = 0
 
   init(isOn: Bool) { self.isOn = isOn && isatty(2) == 1 }
 
-  func show(_ text: String) {
-    guard isOn, text != last else { return }
+  func show(_ text: () -> String) {
+    guard isOn, Clock.boottimeMilliseconds >= next else { return }
+    next = Clock.boottimeMilliseconds + Self.pause
+    let text = text()
+    guard text != last else { return }
     last = text
-    write("\r\u{1B}[K\(text)")
+    write("\r\u{1B}[K\(text.prefix(Terminal.width - 1))")
   }
 
   func clear() {

@@ -1,10 +1,12 @@
 import Posture
+import PostureTokens
 import Testing
 
 @testable import PostureFleet
 
 @Suite struct RecheckRunTests {
-  private let (one, two) = (Name("edge-1")!, Name("edge-2")!)
+  private let one = Name("edge-1")!
+  private let two = Name("edge-2")!
 
   private func run() -> RecheckRun {
     var run = RecheckRun(commands: ["cmd"], nonces: ["nonce"])

@@ -42,6 +42,24 @@ public struct RecheckRun: Sendable {
     public var unverifiable = 0
     public var silent = 0
     public var waiting = 0
+    /// Those of ``waiting`` whose presence says that they are not connected.
+    var offline = 0
+    public var refusals: [RefusalCode: Int] = [:]
+
+    mutating func count(_ target: Target, _ change: Int) {
+      asked += change
+      switch target.outcome {
+      case .waiting:
+        waiting += change
+        if target.isOffline { offline += change }
+      case .answered: answered += change
+      case .refused(let code):
+        refused += change
+        refusals[code, default: 0] += change
+      case .unverifiable: unverifiable += change
+      case .silent: silent += change
+      }
+    }
   }
 
   /// `jti` of the commands sent.
@@ -49,6 +67,8 @@ public struct RecheckRun: Sendable {
   /// The nonces that prove a report new.
   public let nonces: Set<String>
   public private(set) var targets: [Name: Target] = [:]
+  /// Kept up to date with every change: thousands of devices answer at once.
+  public private(set) var counts = Counts()
 
   public init(commands: Set<String>, nonces: Set<String>) {
     self.commands = commands
@@ -57,7 +77,13 @@ public struct RecheckRun: Sendable {
 
   /// A device that is asked. One that answers without having been expected is added by its answer.
   public mutating func expect(_ device: Name, isOffline: Bool = false) {
-    targets[device] = targets[device] ?? Target(outcome: .waiting(nil), isOffline: isOffline)
+    if targets[device] == nil { set(device, Target(outcome: .waiting(nil), isOffline: isOffline)) }
+  }
+
+  private mutating func set(_ device: Name, _ target: Target) {
+    if let old = targets[device] { counts.count(old, -1) }
+    counts.count(target, 1)
+    targets[device] = target
   }
 
   /// A verified report on the device's reply topic. One without a nonce of ours answers somebody else.
@@ -69,7 +95,8 @@ public struct RecheckRun: Sendable {
   public mutating func progress(_ state: ProgressState, of command: String, from device: Name) {
     guard commands.contains(command) else { return }
     expect(device)
-    if targets[device]?.outcome.isFinal == false { targets[device]?.outcome = .waiting(state) }
+    guard let known = targets[device], !known.outcome.isFinal else { return }
+    set(device, Target(outcome: .waiting(state), isOffline: known.isOffline))
   }
 
   public mutating func refusal(
@@ -91,40 +118,30 @@ public struct RecheckRun: Sendable {
   private mutating func settle(_ device: Name, _ outcome: Outcome, _ milliseconds: Int64) {
     let known = targets[device] ?? Target(outcome: .waiting(nil), isOffline: false)
     guard !known.outcome.isFinal else { return }
-    targets[device] = Target(outcome: outcome, isOffline: false, took: milliseconds)
+    set(device, Target(outcome: outcome, isOffline: false, took: milliseconds))
   }
 
   /// Nobody is left to wait for.
-  public var isComplete: Bool { targets.values.allSatisfy { $0.outcome.isFinal || $0.isOffline } }
+  public var isComplete: Bool { counts.waiting == counts.offline }
 
   /// The time is over: whoever has not answered is silent, or unverifiable where only nonsense came.
   public mutating func finish() {
     for (device, target) in targets where !target.outcome.isFinal {
-      targets[device]?.outcome = bad[device].map { .unverifiable(code: $0) } ?? .silent
+      set(
+        device,
+        Target(outcome: bad[device].map { .unverifiable(code: $0) } ?? .silent, isOffline: target.isOffline))
     }
   }
 
-  public var counts: Counts {
-    targets.values.reduce(into: Counts()) { counts, target in
-      counts.asked += 1
-      switch target.outcome {
-      case .waiting: counts.waiting += 1
-      case .answered: counts.answered += 1
-      case .refused: counts.refused += 1
-      case .unverifiable: counts.unverifiable += 1
-      case .silent: counts.silent += 1
-      }
-    }
-  }
-
-  /// `answered 12 of 14, refused 1, silent 1`.
+  /// `answered 12 of 14, refused 1 (busy 1), silent 1`.
   public var summary: String {
-    let counts = counts
+    let codes = counts.refusals.filter { $0.value > 0 }.map { "\($0.key.rawValue) \($0.value)" }.sorted().joined(
+      separator: ", ")
     let rest = [
-      ("refused", counts.refused), ("unverifiable", counts.unverifiable), ("silent", counts.silent),
-      ("waiting", counts.waiting),
+      ("unverifiable", counts.unverifiable), ("silent", counts.silent), ("waiting", counts.waiting),
     ].filter { $0.1 > 0 }.map { "\($0.0) \($0.1)" }
-    return (["answered \(counts.answered) of \(counts.asked)"] + rest).joined(separator: ", ")
+    let refused = codes.isEmpty ? [] : ["refused \(counts.refused) (\(codes))"]
+    return (["answered \(counts.answered) of \(counts.asked)"] + refused + rest).joined(separator: ", ")
   }
 
   /// The first that applies: 4 nobody was asked or an answer is missing or does not verify, 3 a device refused,
