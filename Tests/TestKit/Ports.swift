@@ -44,10 +44,13 @@ public enum Loopback {
   /// A port that was free a moment ago.
   public static func freePort() throws(SystemError) -> UInt16 { port(of: try listen()) }
 
-  /// Somebody accepts connections.
-  public static func isOpen(_ port: UInt16) -> Bool {
-    let number = newSocket()
-    defer { close(number) }
-    return withAddress(port) { connect(number, $0, $1) } == 0
+  /// A connection.
+  public static func connect(_ port: UInt16) throws(SystemError) -> Descriptor {
+    let socket = Descriptor(owning: try retrying("socket") { newSocket() })
+    try retrying("connect") { withAddress(port) { Glibc.connect(socket.number, $0, $1) } }
+    return socket
   }
+
+  /// Somebody accepts connections.
+  public static func isOpen(_ port: UInt16) -> Bool { (try? connect(port)) != nil }
 }

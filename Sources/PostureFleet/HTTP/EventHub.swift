@@ -6,6 +6,9 @@ public final class EventHub: Sendable {
   private let readers = Mutex<[ObjectIdentifier: Reader]>([:])
   private let isClosed = Atomic<Bool>(false)
 
+  /// Readers at once: each holds a connection, and others want some, too.
+  private static let cap = 64
+
   public init() {}
 
   public var count: Int { readers.withLock { $0.count } }
@@ -16,10 +19,14 @@ public final class EventHub: Sendable {
     for reader in readers.withLock({ Array($0.values) }) { reader.put(text) }
   }
 
-  /// A new reader; nil once closed.
+  /// A new reader; nil once closed, or while there are as many as can be.
   public func join() -> (any HTTPStream)? {
     guard !isClosed.load(ordering: .acquiring), let reader = try? Reader(self) else { return nil }
-    readers.withLock { $0[ObjectIdentifier(reader)] = reader }
+    let hasRoom = readers.withLock { readers in
+      if readers.count < Self.cap { readers[ObjectIdentifier(reader)] = reader }
+      return readers[ObjectIdentifier(reader)] != nil
+    }
+    guard hasRoom else { return nil }
     reader.put(Array("retry: 3000\n\n".utf8))
     return reader
   }

@@ -14,8 +14,8 @@ public struct HTTPRequest: Hashable, Sendable {
     self.headers = headers
   }
 
-  /// The parts of the path.
-  var parts: [String] { path.split(separator: "/").map(String.init) }
+  /// The parts of the path; an empty one is one, too, so that each place has one way to write it.
+  var parts: [String] { path.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map(String.init) }
 }
 
 /// Bytes that come as they come: read by the connection's own thread, which may wait.

@@ -9,6 +9,7 @@ public final class HTTPServer: @unchecked Sendable {
   public typealias Handler = @Sendable (HTTPRequest) -> HTTPResponse
 
   private let daemon: Mutex<Daemon?>
+  private let watch: ConnectionWatch
   private let handler: Handler
   private let headers: [(String, String)]
 
@@ -21,6 +22,8 @@ public final class HTTPServer: @unchecked Sendable {
   private static let connections: Int = 128
   /// Seconds without traffic after which a connection is closed.
   private static let timeout: Int = 60
+  /// Bytes of a body that are read and thrown away; more is refused.
+  private static let body = 65_536
 
   /// Serves on `socket`, which listens already; `headers` go with every answer.
   public init(
@@ -29,6 +32,7 @@ public final class HTTPServer: @unchecked Sendable {
     self.handler = handler
     self.headers = headers
     daemon = Mutex(nil)
+    watch = try ConnectionWatch()
     let number = socket.release()
     let flags =
       MHD_USE_INTERNAL_POLLING_THREAD.rawValue | MHD_USE_THREAD_PER_CONNECTION.rawValue | MHD_USE_POLL.rawValue
@@ -37,6 +41,10 @@ public final class HTTPServer: @unchecked Sendable {
     let options: [any CVarArg] = [
       MHD_OPTION.LISTEN_SOCKET.rawValue, number, MHD_OPTION.CONNECTION_LIMIT.rawValue, UInt32(Self.connections),
       MHD_OPTION.CONNECTION_TIMEOUT.rawValue, UInt32(Self.timeout), MHD_OPTION.CONNECTION_MEMORY_LIMIT.rawValue, 32_768,
+      MHD_OPTION.STRICT_FOR_CLIENT.rawValue, Int32(1),
+      // A function is no argument of a variable list, its address is.
+      MHD_OPTION.NOTIFY_CONNECTION.rawValue, unsafeBitCast(Self.notify, to: OpaquePointer.self), OpaquePointer(me),
+      MHD_OPTION.NOTIFY_COMPLETED.rawValue, unsafeBitCast(Self.completed, to: OpaquePointer.self), OpaquePointer(me),
       MHD_OPTION.END.rawValue,
     ]
     let started = withVaList(options) {
@@ -44,6 +52,7 @@ public final class HTTPServer: @unchecked Sendable {
     }
     guard let started else {
       close(number)
+      watch.stop()
       throw .current("start HTTP server")
     }
     daemon.withLock { $0 = Daemon(pointer: started) }
@@ -55,24 +64,48 @@ public final class HTTPServer: @unchecked Sendable {
   public func stop() {
     let pointer = daemon.withLock { $0.take()?.pointer }
     if let pointer { MHD_stop_daemon(pointer) }
+    watch.stop()
+  }
+
+  private static let notify: MHD_NotifyConnectionCallback = { me, connection, _, what in
+    guard let me, let connection else { return }
+    let watch = Unmanaged<HTTPServer>.fromOpaque(me).takeUnretainedValue().watch
+    // MHD_CONNECTION_NOTIFY_STARTED, whose imported name differs between versions of the header.
+    if what.rawValue == 0 {
+      watch.began(UInt(bitPattern: connection), socket: cmicrohttpd_socket(connection))
+    } else {
+      watch.ended(UInt(bitPattern: connection))
+    }
+  }
+
+  private static let completed: MHD_RequestCompletedCallback = { me, connection, _, _ in
+    guard let me, let connection else { return }
+    Unmanaged<HTTPServer>.fromOpaque(me).takeUnretainedValue().watch.answered(UInt(bitPattern: connection))
   }
 
   private static let access: MHD_AccessHandlerCallback = { me, connection, url, method, _, _, uploaded, context in
     guard let me, let connection, let url, let method, let uploaded, let context else { return .NO }
+    let server = Unmanaged<HTTPServer>.fromOpaque(me).takeUnretainedValue()
     // The first call brings the headers, later ones a body, the last one wants the answer.
     if context.pointee == nil {
       context.pointee = me
-      return .YES
+      return isTooLarge(values(connection, .HEADER_KIND))
+        ? server.answer(connection, HTTPResponse(413, text: "no body is wanted here\n")) : .YES
     }
     if uploaded.pointee > 0 {
       uploaded.pointee = 0
       return .YES
     }
-    let server = Unmanaged<HTTPServer>.fromOpaque(me).takeUnretainedValue()
     let request = HTTPRequest(
       method: String(cString: method), path: String(cString: url), query: values(connection, .GET_ARGUMENT_KIND),
       headers: values(connection, .HEADER_KIND))
     return server.answer(connection, server.handler(request))
+  }
+
+  /// A body of unknown length may be of any.
+  private static func isTooLarge(_ headers: [String: String]) -> Bool {
+    if headers["transfer-encoding"] != nil { return true }
+    return headers["content-length"].map { Int($0).map { $0 > body } ?? true } ?? false
   }
 
   private static func values(_ connection: OpaquePointer, _ kind: MHD_ValueKind) -> [String: String] {
@@ -97,6 +130,8 @@ public final class HTTPServer: @unchecked Sendable {
       }
     guard let made else { return .NO }
     defer { MHD_destroy_response(made) }
+    let isStream = if case .stream = response.body { true } else { false }
+    watch.answers(UInt(bitPattern: connection), isStream: isStream)
     MHD_add_response_header(made, "Content-Type", response.type)
     for (name, value) in headers { MHD_add_response_header(made, name, value) }
     return MHD_queue_response(connection, response.status, made)
