@@ -14,8 +14,9 @@ public struct FleetSnapshot: Sendable {
 
   /// A part of the table.
   public func window(_ selection: RowSelection, offset: Int, limit: Int) -> (total: Int, rows: [DeviceRow]) {
-    let chosen = selection.apply(to: Array(rows.values))
-    return (chosen.count, Array(chosen.dropFirst(offset).prefix(limit)))
+    let all = Array(rows.values)
+    let places = selection.places(in: all)
+    return (places.count, places.dropFirst(offset).prefix(limit).map { all[$0] })
   }
 
   /// The findings that most devices have, worst first.

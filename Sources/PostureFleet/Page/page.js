@@ -89,7 +89,7 @@ function showCounts(fleet) {
   const states = fleet.states.filter((state) => fleet.counts[state] || verdicts.includes(state));
   const buttons = [["", fleet.total], ...states.map((state) => [state, fleet.counts[state] || 0])].map(([state, count]) => {
     const button = make("button", { type: "button", class: state ? colour(state) : "", "aria-pressed": filter.state === state },
-      make("b", { class: "state " + (state ? colour(state) : "") }, String(count)), state || "all");
+      make("b", { class: !count ? "none" : state ? "state " + colour(state) : "" }, count.toLocaleString("en")), state || "all");
     button.addEventListener("click", () => { filter.state = state; refreshGlance(); table.reset(); });
     return button;
   });
@@ -100,22 +100,29 @@ function showCounts(fleet) {
 
 function showTrend(samples) {
   const end = Date.now() / 1000;
-  const most = Math.max(1, ...samples.map((s) => Object.values(s.counts).reduce((a, b) => a + b, 0)));
+  const sizes = samples.map((sample) => Object.values(sample.counts).reduce((a, b) => a + b, 0));
+  const most = Math.max(1, ...sizes);
   const bars = [];
   for (const sample of samples) {
     const x = 288 - (end - sample.at) / 300;
     let y = 60;
-    const parts = { pass: 0, fail: 0, other: 0 };
-    for (const [state, count] of Object.entries(sample.counts)) {
-      parts[state === "pass" || state === "fail" ? state : "other"] += count;
-    }
+    const parts = split(sample.counts);
     for (const part of ["pass", "other", "fail"]) {
-      const height = (parts[part] / most) * 60;
+      const height = (parts[part] / most) * 58;
       y -= height;
       if (height > 0) bars.push(make("rect", { class: part, x: x.toFixed(2), y: y.toFixed(2), width: 1.3, height: height.toFixed(2) }));
     }
   }
   $("trend").replaceChildren(...bars);
+  $("most").textContent = samples.length ? `(full height: ${most.toLocaleString("en")} ${most === 1 ? "device" : "devices"})` : "(nothing kept yet)";
+  const words = (sample) => { const parts = split(sample.counts); return `pass ${parts.pass}, fail ${parts.fail}, other ${parts.other}`; };
+  if (samples.length) $("trend").setAttribute("aria-label", `Devices over the last day. First: ${words(samples[0])}. Last: ${words(samples[samples.length - 1])}.`);
+}
+
+function split(counts) {
+  const parts = { pass: 0, fail: 0, other: 0 };
+  for (const [state, count] of Object.entries(counts)) parts[state === "pass" || state === "fail" ? state : "other"] += count;
+  return parts;
 }
 
 function showFindings(worst) {
@@ -152,7 +159,7 @@ const table = {
       if (answer.q !== filter.q || answer.sort !== filter.sort || answer.state !== filter.state) return;
       this.pages.set(number, answer.devices);
       this.total = answer.total;
-      $("total").textContent = `${answer.total} ${answer.total === 1 ? "device" : "devices"}`;
+      $("total").textContent = `${answer.total.toLocaleString("en")} ${answer.total === 1 ? "device" : "devices"}`;
       $("grid").setAttribute("aria-rowcount", answer.total);
       $("rows").style.height = this.total * this.height + "px";
     } catch { if (run === this.asked) this.pages.delete(number); }
@@ -175,6 +182,10 @@ const table = {
       else if (!this.pages.has(Math.floor(index / this.page))) this.load(Math.floor(index / this.page)).then(() => this.paint());
     }
     $("rows").replaceChildren(...nodes);
+    if (nodes.length && !this.isMeasured) {
+      this.isMeasured = true;
+      performance.mark("table");
+    }
   },
 
   node(row, index) {
@@ -232,6 +243,7 @@ async function open(name) {
   shown = name;
   $("name").textContent = name;
   $("said").textContent = "";
+  showAccept(false);
   $("detail").replaceChildren("…");
   $("recheck").hidden = !canRecheck;
   if (!$("device").open) $("device").showModal();
@@ -246,8 +258,9 @@ async function refreshDevice() {
   try {
     const [device, past] = await Promise.all([json(path), json(path + "/history?limit=50")]);
     if (shown !== name) return;
-    $("acknowledge").hidden = !device.canAcknowledge;
-    $("detail").replaceChildren(...detail(device), ...pastOf(past.records));
+    $("acknowledge").hidden = !device.breaches.length;
+    if (!device.breaches.length) showAccept(false);
+    $("detail").replaceChildren(...detail(device), ...pastOf(past.records, past.remarks));
   } catch (error) { $("detail").replaceChildren(error.message); }
 }
 
@@ -271,6 +284,8 @@ function detail(device) {
   ])];
   nodes.push(...device.explanations.map((item) =>
     make("p", { class: "alarm" }, make("b", {}, item.condition), ` ${item.meaning} ${item.advice}`)));
+  nodes.push(...device.breaches.filter((item) => item.breach === "declaredLoss").map((item) =>
+    make("p", { class: "alarm" }, make("b", {}, item.breach), ` The device itself says: ${item.text}. Look why, then acknowledge it.`)));
   if (!report) return nodes;
   const evidence = report.evidence || {};
   nodes.push(make("h3", {}, "checks"), checksOf(evidence), make("h3", {}, "findings"), ...findingsOf(evidence),
@@ -303,22 +318,30 @@ function findingsOf(evidence) {
     finding.advice ? make("p", { class: "advice" }, finding.advice) : null));
 }
 
-const symbols = { required: "", notRequired: "!", unknown: "?", closed: "×" };
+// A door that asks is locked, one that does not stands open, one that nobody gets through is barred.
+const drawings = {
+  required: () => [leaf("M5 3 H41 V61 H5 Z"), make("path", { class: "line", d: "M19 33 V28 A4 4 0 0 1 27 28 V33" }),
+    make("rect", { class: "knob", x: 16, y: 33, width: 14, height: 11, rx: 2 })],
+  notRequired: () => [make("path", { class: "hole", d: "M5 3 H41 V61 H5 Z" }), leaf("M5 3 L25 10 V63 L5 61 Z"), make("circle", { class: "knob", cx: 21, cy: 36, r: 2 })],
+  unknown: () => [leaf("M5 3 H41 V61 H5 Z"), make("text", { x: 23, y: 40 }, "?")],
+  closed: () => [leaf("M5 3 H41 V61 H5 Z"), make("path", { class: "line", d: "M5 18 L41 46 M41 18 L5 46" })],
+};
+const leaf = (d) => make("path", { class: "leaf", d });
+const words = { required: "asks", notRequired: "open", unknown: "not known", closed: "closed" };
 
 function drawing(answer) {
-  // An open door stands ajar; the others fill their frame.
-  const leaf = answer === "notRequired" ? "M6 4 L24 10 L24 58 L6 60 Z" : "M6 4 H40 V60 H6 Z";
-  const knob = answer === "notRequired" ? { cx: 21, cy: 35 } : { cx: 34, cy: 33 };
-  return make("svg", { viewBox: "0 0 46 64", role: "img", "aria-label": answer },
-    make("rect", { class: "frame", x: 4, y: 2, width: 38, height: 60 }), make("path", { class: "leaf", d: leaf }),
-    answer === "required" ? make("rect", { class: "knob", x: 30, y: 32, width: 8, height: 7 }) : make("circle", { class: "knob", r: 2, ...knob }),
-    make("text", { x: 23, y: 26 }, symbols[answer] ?? "?"));
+  return make("svg", { viewBox: "0 0 46 66", role: "img", "aria-label": words[answer] },
+    make("rect", { class: "frame", x: 4, y: 2, width: 38, height: 60 }), ...drawings[answer]());
 }
 
+const answerOf = (door) => (Object.hasOwn(drawings, door.answer) ? door.answer : "unknown");
+
 function doorsOf(evidence) {
-  return make("ul", { class: "doors" }, (evidence.doors || []).map((door) => {
-    const answers = ["required", "notRequired", "unknown", "closed"];
-    const answer = answers.includes(door.answer) ? door.answer : "unknown";
+  // What stands open is looked for first.
+  const order = ["notRequired", "unknown", "required", "closed"];
+  const doors = [...(evidence.doors || [])].sort((a, b) => order.indexOf(answerOf(a)) - order.indexOf(answerOf(b)));
+  return make("ul", { class: "doors" }, doors.map((door) => {
+    const answer = answerOf(door);
     const because = (door.because || []).map((reason) => reason.code + (reason.file ? " " + place(reason) : ""));
     return make("li", { class: answer === "required" ? "required-door" : answer }, drawing(answer), make("div", {},
       make("b", {}, door.door), make("span", { class: "subject" }, (door.subjects || [door.subject]).join(" ")),
@@ -337,25 +360,40 @@ function waysOf(door) {
   ]);
 }
 
-function pastOf(records) {
-  if (!records.length) return [];
+function pastOf(records, remarks) {
+  const rows = [
+    ...records.map((record) => ({ at: record.received, what: record.typ === "eat+jwt" ? "report" : "event", number: String(record.seq), verdict: record.verdict || "" })),
+    ...remarks.map((remark) => ({ at: remark.at, what: "remark", text: remarkOf(remark) })),
+  ].sort((a, b) => b.at - a.at);
+  if (!rows.length) return [];
   return [make("h3", {}, "history"), make("table", { class: "history" },
     make("thead", {}, make("tr", {}, ...["received", "what", "number", "verdict"].map((head) => make("th", { scope: "col" }, head)))),
-    make("tbody", {}, records.map((record) => make("tr", {}, make("td", {}, date(record.received)),
-      make("td", {}, record.typ === "eat+jwt" ? "report" : "event"), make("td", {}, String(record.seq)),
-      make("td", { class: "state " + (record.verdict || "") }, record.verdict || ""))))) ];
+    make("tbody", {}, rows.map((row) => make("tr", {}, make("td", {}, date(row.at)), make("td", {}, row.what),
+      ...(row.text ? [make("td", { colspan: 2 }, row.text)]
+        : [make("td", {}, row.number), make("td", { class: "state " + row.verdict }, row.verdict)]))))) ];
 }
 
-async function act(what) {
+function remarkOf(remark) {
+  return remark.remark === "acknowledged" ? `acknowledged by ${remark.by}: ${remark.text}` : [remark.remark, remark.text].filter(Boolean).join(": ");
+}
+
+async function act(what, query = "") {
   if (!shown) return;
   const button = $(what);
   button.disabled = true;
   try {
-    const answer = await json(`/api/v1/devices/${encodeURIComponent(shown)}/${what}`, { method: "POST" });
+    const answer = await json(`/api/v1/devices/${encodeURIComponent(shown)}/${what}${query}`, { method: "POST" });
     $("said").textContent = answer.said;
     if (what === "acknowledge") await refreshDevice();
   } catch (error) { $("said").textContent = error.message; }
   button.disabled = false;
+}
+
+function showAccept(isShown) {
+  $("accept").hidden = !isShown;
+  $("acknowledge").setAttribute("aria-expanded", isShown);
+  if (isShown) $("why").focus();
+  else $("why").value = "";
 }
 
 // Live
@@ -439,7 +477,11 @@ $("tools").addEventListener("submit", (event) => { event.preventDefault(); searc
 $("close").addEventListener("click", () => $("device").close());
 $("device").addEventListener("close", () => { shown = null; history.replaceState(null, "", "#"); $("scroll").focus(); });
 $("recheck").addEventListener("click", () => act("recheck"));
-$("acknowledge").addEventListener("click", () => act("acknowledge"));
+$("acknowledge").addEventListener("click", () => showAccept($("accept").hidden));
+$("accept").addEventListener("submit", (event) => {
+  event.preventDefault();
+  act("acknowledge", "?why=" + encodeURIComponent($("why").value.trim()));
+});
 addEventListener("resize", () => table.paint());
 
 table.reset();
