@@ -10,9 +10,12 @@ struct HistoryVerb: Verb {
   static let help = """
     usage: posturectl history DEVICE [--limit N] [--changes] [--json] [--history FILE] [--home DIR]
 
+    Newest first: reports and events, what the monitor noticed (a broken chain, two messages under one number, two
+    machines with one key, events declared lost), and what an operator said to it.
+
       --limit N     the newest N (default: 50)
       --changes     only where the verdict differs from the one before
-      --json        one object a line, with the signed original
+      --json        one object a line, messages with the signed original
     """
 
   private let home: HomeOption
@@ -37,18 +40,51 @@ struct HistoryVerb: Verb {
     let store = try SQLiteHistory.existing(history ?? home.open().path(Home.File.history))
     let all = try store.records(of: device, limit: onlyChanges ? 1_000_000 : limit)
     let records = onlyChanges ? Array(changes(all).prefix(limit)) : all
+    let remarks = onlyChanges ? [] : try store.remarks(of: device, limit: limit)
+    var entries: [Entry] = records.map { .message($0) }
+    entries += remarks.map { .remark($0) }
+    entries = Array(entries.sorted { $0.at > $1.at }.prefix(limit))
     if isJSON {
-      records.forEach { Terminal.out($0.json.text) }
-      return 0
+      entries.forEach { Terminal.out($0.json.text) }
+    } else {
+      table(entries).lines(width: Terminal.width).forEach(Terminal.out)
     }
-    var table = Table("RECEIVED", "WHAT", "NUMBER", "VERDICT", "MADE")
-    for record in records {
-      table.add(
-        Table.Cell(Timestamp.text(record.received)), Table.Cell(record.kind == .report ? "report" : "event"),
-        Table.Cell("\(record.seq)"), verdict(record), Table.Cell(Timestamp.text(record.issued)))
-    }
-    table.lines(width: Terminal.width).forEach(Terminal.out)
     return 0
+  }
+
+  /// A line of the history.
+  private enum Entry {
+    case message(HistoryRecord)
+    case remark(HistoryRemark)
+
+    var at: Int64 {
+      switch self {
+      case .message(let record): record.received
+      case .remark(let remark): remark.at
+      }
+    }
+
+    var json: JSON {
+      switch self {
+      case .message(let record): record.json
+      case .remark(let remark): remark.json
+      }
+    }
+  }
+
+  private func table(_ entries: [Entry]) -> Table {
+    var table = Table("RECEIVED", "WHAT", "NUMBER", "VERDICT", "MADE, OR NOTICED")
+    for entry in entries {
+      switch entry {
+      case .message(let record):
+        table.add(
+          Table.Cell(Timestamp.text(record.received)), Table.Cell(record.kind == .report ? "report" : "event"),
+          Table.Cell("\(record.seq)"), verdict(record), Table.Cell(Timestamp.text(record.issued)))
+      case .remark(let remark):
+        table.add(Table.Cell(Timestamp.text(remark.at)), "remark", "-", "-", Table.Cell(remark.text, .yellow))
+      }
+    }
+    return table
   }
 
   private func verdict(_ record: HistoryRecord) -> Table.Cell {

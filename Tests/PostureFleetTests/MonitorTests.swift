@@ -32,6 +32,8 @@ final class LiveMonitor {
 
   deinit { process.crash() }
 
+  var residentBytes: Int { Measure.residentBytes(of: "\(process.pid)") }
+
   func stop() -> Int32? {
     process.send(SIGTERM)
     return process.wait(10_000)
@@ -150,14 +152,17 @@ final class LiveMonitor {
       clock: .synced)
     devices[1].publish(.presence(devices[1].party.name), .presence, devices[1].sign(.presence, other.claims))
     #expect(try monitor.waitForState("cloned", "cloned")["state"]?.string == "cloned")
-    let acknowledged = try monitor.request("/api/v1/devices/cloned/acknowledge", "-X", "POST", "-H", "X-Posture: test")
-    #expect(acknowledged.status == 200)
+    let acknowledge = "/api/v1/devices/cloned/acknowledge"
+    #expect(try monitor.request(acknowledge, "-X", "POST", "-H", "X-Posture: test").status == 400)
+    #expect(try monitor.request("\(acknowledge)?why=new%20disk", "-X", "POST", "-H", "X-Posture: test").status == 200)
     #expect(try monitor.waitForState("cloned", "pass")["state"]?.string == "pass")
+    #expect(try monitor.request("\(acknowledge)?why=again", "-X", "POST", "-H", "X-Posture: test").status == 409)
 
     devices[2].rewind()
     devices[2].change { $0 = .open }
     devices[2].publishState()
     #expect(try monitor.waitForState("twice", "equivocation")["state"]?.string == "equivocation")
+    try acceptByCommandLine(site, monitor)
 
     try devices[3].start(withKeys: false)
     #expect(try monitor.waitForState("unknown-key", "awaitingKey")["state"]?.string == "awaitingKey")
@@ -167,6 +172,28 @@ final class LiveMonitor {
     _ = try site.posturectl("trust", "revoke", "unknown-key")
     #expect(try monitor.waitForState("unknown-key", "revoked")["state"]?.string == "revoked")
     devices.forEach { $0.stop() }
+  }
+
+  /// What was noticed lasts over kill -9, until somebody says why it is well; both messages and the words are kept.
+  private func acceptByCommandLine(_ site: LiveSite, _ monitor: LiveMonitor) throws {
+    _ = try monitor.wait("/api/v1/devices/twice/history") { $0["remarks"]?.array?.isEmpty == false }
+    try monitor.restart()
+    #expect(try monitor.waitForState("twice", "equivocation")["state"]?.string == "equivocation")
+    let list = try site.posturectl("acknowledge", "--list")
+    #expect(list.status == 1 && String(decoding: list.out, as: UTF8.self).contains("equivocation"))
+    #expect(try site.posturectl("acknowledge", "twice").status == 64)
+    #expect(try site.posturectl("acknowledge", "forged", "--why", "x").status == 1)
+    let accepted = try site.posturectl("acknowledge", "twice", "--why", "state put back from a backup", "--by", "ann")
+    #expect(accepted.status == 0, "\(String(decoding: accepted.err, as: UTF8.self))")
+    #expect(try monitor.waitForState("twice", "fail")["state"]?.string == "fail")
+    #expect(try site.posturectl("acknowledge", "--list").status == 0)
+    let history = String(decoding: try site.posturectl("history", "twice").out, as: UTF8.self)
+    #expect(history.contains("equivocation") && history.contains("acknowledged by ann:") && history.contains("backup"))
+    // Both of the two messages are there, signed, and stay accepted after one more start.
+    let export = String(decoding: try site.posturectl("export", "--device", "twice").out, as: UTF8.self)
+    #expect(export.split(separator: "\n").count { $0.contains(#""typ":"eat+jwt""#) && $0.contains(#""seq":1,"#) } == 2)
+    try monitor.restart()
+    #expect(try monitor.waitForState("twice", "fail")["state"]?.string == "fail")
   }
 
   @Test func `only our own page may act, only known names are answered, and the token counts`() throws {
@@ -265,34 +292,5 @@ final class LiveMonitor {
       let output = try command.run()
       #expect(output.status == 0, "\(String(decoding: output.out + output.err, as: UTF8.self))")
     }
-  }
-
-  private static let chromium = "/usr/bin/chromedriver"
-
-  /// Where somebody wants to look at the pictures: POSTURE_SCREENSHOTS.
-  @Test(.enabled(if: access(chromium, X_OK) == 0 && Python.has("selenium"), "needs Chromium and selenium"))
-  func `the page in a real Chromium shows doors, follows changes, and runs nothing that a device wrote`() throws {
-    let site = try LiveSite()
-    let device = try site.device("edge-1", groups: ["lathe"])
-    device.change { $0 = MonitorTests.hostileFacts }
-    try device.start()
-    let others = try (2...6).map { try site.device("edge-\($0)") }
-    for other in others {
-      other.change { $0 = .healthy }
-      try other.start()
-    }
-    let monitor = try LiveMonitor(site, "--recheck")
-    _ = try monitor.waitForState("edge-6", "pass")
-    _ = try monitor.waitForState("edge-1", "fail")
-    let pictures = getenv("POSTURE_SCREENSHOTS").map { String(cString: $0) } ?? site.folder.path
-    var command = Python.command([Repository.path("Tests/page_test.py"), monitor.address, pictures])
-    command.environment.append("HOME=\(site.folder.path)")
-    command.timeout = 120_000
-    let output = try command.run()
-    #expect(
-      output.status == 0,
-      "\(String(decoding: output.out, as: UTF8.self)) \(String(decoding: output.err.suffix(2_000), as: UTF8.self))")
-    device.stop()
-    others.forEach { $0.stop() }
   }
 }

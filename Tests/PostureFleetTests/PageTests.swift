@@ -7,19 +7,16 @@ import Testing
 
 /// Debian's Chromium, driven by selenium.
 enum Chromium {
-  static let isPossible =
-    access("/usr/bin/chromedriver", X_OK) == 0
-    && (try? Command("/usr/bin/python3", ["-c", "import selenium"]).run().status) == 0
+  static let isPossible = access("/usr/bin/chromedriver", X_OK) == 0 && Python.has("selenium")
 }
 
 /// The page in a real Chromium, driven by Tests/page_test.py. Where somebody wants to look at the pictures:
 /// POSTURE_SCREENSHOTS names a folder for them.
-@Suite(.serialized, .enabled(if: Broker.isInstalled && Chromium.isPossible)) struct PageTests {
+@Suite(.serialized, .enabled(if: Broker.isInstalled && Chromium.isPossible, "needs Chromium and selenium")) struct PageTests {
   private func run(_ part: String, _ monitor: LiveMonitor, _ site: LiveSite, seconds: Int32) throws {
     let pictures = getenv("POSTURE_SCREENSHOTS").map { String(cString: $0) } ?? site.folder.path
-    var command = Command(
-      "/usr/bin/python3", [Repository.path("Tests/page_test.py"), part, monitor.address, pictures])
-    command.environment = ["PATH=/usr/bin:/bin:/usr/local/bin", "HOME=\(site.folder.path)"]
+    var command = Python.command([Repository.path("Tests/page_test.py"), part, monitor.address, pictures])
+    command.environment.append("HOME=\(site.folder.path)")
     command.timeout = Int64(seconds) * 1_000
     let output = try command.run()
     let said = String(decoding: output.out, as: UTF8.self)

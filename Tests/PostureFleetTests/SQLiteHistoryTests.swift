@@ -28,7 +28,11 @@ import Testing
       let events = try history.insert([record(1, kind: .event, chain: "A"), record(1, kind: .event, chain: "B")])
       #expect(events == [.inserted, .inserted])
       let kept = try history.records(of: Name("edge-1")!, limit: 10)
-      #expect(kept.count == 3)
+      #expect(kept.count == 4)
+      // Both sides of a contradiction are kept, and it is told once.
+      #expect(Set(kept.filter { $0.kind == .report }.map(\.digest)) == ["d", "e"])
+      let again = try history.insert([record(1), record(1, digest: "e"), record(1, digest: "f")])
+      #expect(again == [.duplicate, .duplicate, .conflict])
     }
   }
 

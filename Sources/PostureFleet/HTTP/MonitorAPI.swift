@@ -29,9 +29,13 @@ public final class MonitorAPI: Sendable {
 
   public func answer(_ request: HTTPRequest) -> HTTPResponse {
     guard access.isKnownHost(request) else { return Self.error(421, "this monitor is not known by that name") }
-    if request.method == "GET" || request.method == "HEAD", let file = StaticFile[request.path] { return file }
+    var request = request
+    // The library leaves the body out by itself.
+    if request.method == "HEAD" { request.method = "GET" }
+    guard ["GET", "POST"].contains(request.method) else { return Self.error(405, "only GET and POST are known here") }
+    if request.method == "GET", let file = StaticFile[request.path] { return file }
     guard access.isAllowed(request) else { return Self.error(401, "the token is missing or wrong") }
-    if request.path == "/metrics" { return metrics(request) }
+    if request.path == "/metrics", request.method == "GET" { return metrics(request) }
     let parts = request.parts
     guard parts.starts(with: ["api", "v1"]) else { return Self.error(404, "nothing is here") }
     return answer(request, Array(parts.dropFirst(2)))
@@ -43,7 +47,7 @@ public final class MonitorAPI: Sendable {
     case ("GET", 1, "devices"): Self.json(devices(request))
     case ("GET", 1, "events"):
       monitor.hub.join().map { HTTPResponse(type: "text/event-stream", .stream($0)) }
-        ?? Self.error(503, "the monitor is ending")
+        ?? Self.error(503, "the monitor is ending, or has as many readers as it can")
     case (_, 2...3, "devices"): device(request, parts)
     default: Self.error(404, "nothing is here")
     }
@@ -59,7 +63,7 @@ public final class MonitorAPI: Sendable {
     case ("GET", "report"): return report(name)
     case ("POST", let action):
       guard access.isOurs(request) else { return Self.error(403, "only our own page may ask for this") }
-      return act(action, name, detail)
+      return act(action, detail, request)
     default: return Self.error(404, "nothing is here")
     }
   }
@@ -135,23 +139,21 @@ public final class MonitorAPI: Sendable {
         "advice": .string(condition.advice),
       ]
     }
-    let canAcknowledge = !Set(detail.row.conditions).isDisjoint(with: [.chainBroken, .equivocation, .cloned])
-    return .object(
-      (detail.json.members ?? []) + [
-        JSON.Member("explanations", .array(explanations)), JSON.Member("canAcknowledge", .bool(canAcknowledge)),
-      ])
+    return .object((detail.json.members ?? []) + [JSON.Member("explanations", .array(explanations))])
   }
 
   private func history(_ name: Name, _ request: HTTPRequest) -> HTTPResponse {
     let limit = min(1_000, max(1, request.query["limit"].flatMap(Int.init) ?? 100))
     do throws(HistoryError) {
       let records = try monitor.history(name, limit: limit)
+      let remarks = try monitor.remarks(name, limit: limit)
       let withTokens = request.query["tokens"] == "1"
       return Self.json([
         "records": .array(
           records.map { record in
             withTokens ? record.json : .object((record.json.members ?? []).filter { $0.name != "token" })
-          })
+          }),
+        "remarks": .array(remarks.map(\.json)),
       ])
     } catch { return Self.error(500, error.description) }
   }
@@ -161,7 +163,8 @@ public final class MonitorAPI: Sendable {
     return HTTPResponse(type: "application/eat+jwt", .bytes(token))
   }
 
-  private func act(_ action: String, _ name: Name, _ detail: DeviceDetail) -> HTTPResponse {
+  private func act(_ action: String, _ detail: DeviceDetail, _ request: HTTPRequest) -> HTTPResponse {
+    let name = detail.name
     switch action {
     case "recheck":
       guard let asker else { return Self.error(403, "no controller key was given to this monitor") }
@@ -169,11 +172,18 @@ public final class MonitorAPI: Sendable {
         try asker.ask(name, challenge: detail.challenge, monitor)
         return Self.json(["said": "asked; the answer shows here"])
       } catch { return Self.error(502, "\(error)") }
-    case "acknowledge":
-      monitor.acknowledge(name, at: Clock.wall)
-      return Self.json(["said": "acknowledged"])
+    case "acknowledge": return acknowledge(detail, why: request.query["why"] ?? "")
     default: return Self.error(404, "nothing is here")
     }
+  }
+
+  private func acknowledge(_ detail: DeviceDetail, why: String) -> HTTPResponse {
+    guard !detail.breaches.isEmpty else { return Self.error(409, "there is nothing to acknowledge") }
+    guard (1...500).contains(why.utf8.count) else { return Self.error(400, "say why, in at most 500 characters") }
+    do throws(HistoryError) {
+      try monitor.acknowledge(detail.name, by: "page", why: why, at: Clock.wall)
+      return Self.json(["said": "acknowledged; kept in the history"])
+    } catch { return Self.error(500, error.description) }
   }
 
   private func metrics(_ request: HTTPRequest) -> HTTPResponse {

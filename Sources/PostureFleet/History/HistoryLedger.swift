@@ -119,6 +119,20 @@ final class HistoryLedger: Sendable {
     try result { store throws(HistoryError) in try store.trend(since: since) }
   }
 
+  /// Stored when this returns: what an operator says must not be lost with the queue.
+  @discardableResult
+  func add(_ remark: HistoryRemark) throws(HistoryError) -> Int64 {
+    try result { store throws(HistoryError) in try store.add(remark) }
+  }
+
+  func remarks(after number: Int64) throws(HistoryError) -> (remarks: [HistoryRemark], last: Int64) {
+    try result { store throws(HistoryError) in try store.remarks(after: number) }
+  }
+
+  func remarks(of name: Name, limit: Int) throws(HistoryError) -> [HistoryRemark] {
+    try result { store throws(HistoryError) in try store.remarks(of: name, limit: limit) }
+  }
+
   private func result<Value: Sendable>(
     _ body: (any HistoryStore & Sendable) throws(HistoryError) -> Value
   ) throws(HistoryError) -> Value {

@@ -39,7 +39,7 @@ public enum Insertion: Hashable, Sendable {
   case inserted
   /// It was there.
   case duplicate
-  /// The same number with another digest was there, and stays.
+  /// The same number with another digest was there: both stay, for together they prove what was done.
   case conflict
 }
 
@@ -84,7 +84,7 @@ public struct HistoryError: Error, Hashable, Sendable, CustomStringConvertible {
   public let description: String
 }
 
-/// Keeps every verified message once: keyed by (kid, kind, chain, seq).
+/// Keeps every verified message once: keyed by (kid, kind, chain, seq). What contradicts a message that is kept is kept, too.
 public protocol HistoryStore: AnyObject {
   /// Records of one call are stored together or not at all. One answer for each.
   func insert(_ records: [HistoryRecord]) throws(HistoryError) -> [Insertion]
@@ -98,6 +98,12 @@ public protocol HistoryStore: AnyObject {
   func add(_ sample: TrendSample) throws(HistoryError)
   /// Oldest first.
   func trend(since: Int64) throws(HistoryError) -> [TrendSample]
-  /// Forgets what was received before; gives how many.
+  /// Gives its number, which rises.
+  func add(_ remark: HistoryRemark) throws(HistoryError) -> Int64
+  /// Those with a higher number, oldest first, with the number of the last.
+  func remarks(after number: Int64) throws(HistoryError) -> (remarks: [HistoryRemark], last: Int64)
+  /// Newest first.
+  func remarks(of device: Name, limit: Int) throws(HistoryError) -> [HistoryRemark]
+  /// Forgets what was received before, but for breaches that are still open; gives how many messages.
   func prune(before: Int64) throws(HistoryError) -> Int
 }

@@ -7,21 +7,34 @@ import PostureSQLite
 public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
   // One connection without a lock of its own: its owner uses it from one thread at a time (``HistoryLedger``).
 
-  private static let schema = """
-    CREATE TABLE IF NOT EXISTS message (
+  private static let messageColumns = """
       kid TEXT NOT NULL, typ TEXT NOT NULL, chain TEXT NOT NULL, seq INTEGER NOT NULL,
       device TEXT NOT NULL, digest TEXT NOT NULL, issued INTEGER NOT NULL, received INTEGER NOT NULL,
-      verdict TEXT, token TEXT NOT NULL, UNIQUE (kid, typ, chain, seq));
+      verdict TEXT, token TEXT NOT NULL
+    """
+  private static let schema = """
+    CREATE TABLE IF NOT EXISTS message (\(messageColumns), UNIQUE (kid, typ, chain, seq));
+    CREATE TABLE IF NOT EXISTS contradiction (\(messageColumns), UNIQUE (kid, typ, chain, seq, digest));
+    CREATE VIEW IF NOT EXISTS everything AS SELECT * FROM message UNION ALL SELECT * FROM contradiction;
     CREATE INDEX IF NOT EXISTS message_device ON message (device, received);
+    CREATE INDEX IF NOT EXISTS message_verdict ON message (device, typ, verdict, received);
     CREATE INDEX IF NOT EXISTS message_received ON message (received);
     CREATE TABLE IF NOT EXISTS trend (
       at INTEGER NOT NULL, standing TEXT NOT NULL, count INTEGER NOT NULL, UNIQUE (at, standing));
+    CREATE TABLE IF NOT EXISTS remark (
+      number INTEGER PRIMARY KEY AUTOINCREMENT, device TEXT NOT NULL, at INTEGER NOT NULL, by TEXT NOT NULL,
+      what TEXT NOT NULL, chain TEXT NOT NULL, text TEXT NOT NULL);
+    CREATE INDEX IF NOT EXISTS remark_device ON remark (device, number);
     """
   private static let columns = "device, kid, typ, chain, seq, digest, issued, received, verdict, token"
 
   private let database: Database
   private let add: Statement
+  private let addContradiction: Statement
   private let digest: Statement
+  /// The first report of the latest run of a verdict: asked for every device of a fleet at once, so each part is one
+  /// look into an index.
+  private let first: Statement
 
   public init(path: String) throws(HistoryError) {
     do throws(SQLiteError) {
@@ -29,8 +42,15 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
       database.wait(atMost: 5_000)
       try database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
       try database.execute(Self.schema)
-      add = try database.prepare(
-        "INSERT INTO message (\(Self.columns)) VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING")
+      let insert = "(\(Self.columns)) VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"
+      add = try database.prepare("INSERT INTO message \(insert)")
+      addContradiction = try database.prepare("INSERT INTO contradiction \(insert)")
+      let last = "COALESCE((SELECT MAX(received) FROM message WHERE device = ?1 AND typ = ?2 AND verdict ="
+      first = try database.prepare(
+        """
+        SELECT issued FROM message WHERE device = ?1 AND typ = ?2 AND verdict = ?3
+          AND received > MAX(\(last) ?4), -1), \(last) ?5), -1)) ORDER BY received, issued LIMIT 1
+        """)
       digest = try database.prepare("SELECT digest FROM message WHERE kid = ? AND typ = ? AND chain = ? AND seq = ?")
     } catch { throw HistoryError(error) }
   }
@@ -54,18 +74,21 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
   }
 
   private func insert(_ record: HistoryRecord) throws(SQLiteError) -> Insertion {
-    try add.run([
+    let values: [Statement.Value] = [
       .text(record.device.description), .text(record.kid), .text(record.kind.rawValue), .text(record.chain),
       .integer(record.seq), .text(record.digest), .integer(record.issued), .integer(record.received),
       record.verdict.map { .text($0.rawValue) } ?? .null, .text(record.token),
-    ])
+    ]
+    try add.run(values)
     if database.changes == 1 { return .inserted }
     var isSame = false
     try digest.run([.text(record.kid), .text(record.kind.rawValue), .text(record.chain), .integer(record.seq)]) {
       isSame = $0.text(0) == record.digest
       return false
     }
-    return isSame ? .duplicate : .conflict
+    if isSame { return .duplicate }
+    try addContradiction.run(values)
+    return database.changes == 1 ? .conflict : .duplicate
   }
 
   public func records(of device: Name, limit: Int) throws(HistoryError) -> [HistoryRecord] {
@@ -80,14 +103,13 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
 
   public func since(_ verdict: Verdict, of device: Name) throws(HistoryError) -> Int64? {
     var since: Int64?
+    let others = Verdict.allCases.filter { $0 != verdict }.map(\.rawValue)
     do throws(SQLiteError) {
-      try database.prepare(
-        """
-        SELECT MIN(issued), COUNT(*) FROM message WHERE device = ?1 AND typ = ?2 AND verdict = ?3 AND received >
-          COALESCE((SELECT MAX(received) FROM message WHERE device = ?1 AND typ = ?2 AND verdict <> ?3), -1)
-        """
-      ).run([.text(device.description), .text(TokenKind.report.rawValue), .text(verdict.rawValue)]) { row in
-        since = row.integer(1) > 0 ? row.integer(0) : nil
+      try first.run([
+        .text(device.description), .text(TokenKind.report.rawValue), .text(verdict.rawValue), .text(others[0]),
+        .text(others[1]),
+      ]) { row in
+        since = row.integer(0)
         return false
       }
     } catch { throw HistoryError(error) }
@@ -121,7 +143,7 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
     since: Int64, device: Name?, _ body: (HistoryRecord) -> Bool
   ) throws(HistoryError) {
     try select(
-      "WHERE received >= ?1 AND (?2 IS NULL OR device = ?2) ORDER BY received, rowid",
+      "WHERE received >= ?1 AND (?2 IS NULL OR device = ?2) ORDER BY received, issued, seq",
       [.integer(since), device.map { .text($0.description) } ?? .null], body)
   }
 
@@ -129,7 +151,7 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
     _ clauses: String, _ values: [Statement.Value], _ body: (HistoryRecord) -> Bool
   ) throws(HistoryError) {
     do throws(SQLiteError) {
-      try database.prepare("SELECT \(Self.columns) FROM message \(clauses)").run(values) { row in
+      try database.prepare("SELECT \(Self.columns) FROM everything \(clauses)").run(values) { row in
         Self.record(row).map(body) ?? true
       }
     } catch { throw HistoryError(error) }
@@ -138,9 +160,75 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
   public func prune(before: Int64) throws(HistoryError) -> Int {
     do throws(SQLiteError) {
       try database.prepare("DELETE FROM trend WHERE at < ?").run([.integer(before)])
+      // A breach that was accepted or is over goes with what ended it; an open one stays.
+      try database.prepare(
+        """
+        DELETE FROM remark WHERE at < ?1 AND number IN (SELECT early.number FROM remark early JOIN remark late ON
+          late.device = early.device AND late.number > early.number AND late.at < ?1
+          AND late.what IN (?2, early.what || ' over'))
+        """
+      ).run([.integer(before), .text(HistoryRemark.acknowledged)])
+      try database.prepare("DELETE FROM remark WHERE at < ? AND (what = ? OR what LIKE '% over')").run([
+        .integer(before), .text(HistoryRemark.acknowledged),
+      ])
+      try database.prepare("DELETE FROM contradiction WHERE received < ?").run([.integer(before)])
       try database.prepare("DELETE FROM message WHERE received < ?").run([.integer(before)])
       return database.changes
     } catch { throw HistoryError(error) }
+  }
+
+  // MARK: Remarks
+
+  public func add(_ remark: HistoryRemark) throws(HistoryError) -> Int64 {
+    let row = remark.row
+    var number: Int64 = 0
+    do throws(SQLiteError) {
+      try database.prepare(
+        "INSERT INTO remark (device, at, by, what, chain, text) VALUES (?,?,?,?,?,?) RETURNING number"
+      ).run([
+        .text(remark.device.description), .integer(remark.at), .text(remark.by), .text(row.what), .text(row.chain),
+        .text(row.text),
+      ]) {
+        number = $0.integer(0)
+        return true
+      }
+    } catch { throw HistoryError(error) }
+    return number
+  }
+
+  public func remarks(after number: Int64) throws(HistoryError) -> (remarks: [HistoryRemark], last: Int64) {
+    var last = number
+    let remarks = try remarks("WHERE number > ? ORDER BY number", [.integer(number)]) { last = $0 }
+    return (remarks, last)
+  }
+
+  public func remarks(of device: Name, limit: Int) throws(HistoryError) -> [HistoryRemark] {
+    try remarks(
+      "WHERE device = ? ORDER BY number DESC LIMIT ?", [.text(device.description), .integer(Int64(limit))])
+  }
+
+  private func remarks(
+    _ clauses: String, _ values: [Statement.Value], _ seen: (Int64) -> Void = { _ in }
+  ) throws(HistoryError) -> [HistoryRemark] {
+    var remarks: [HistoryRemark] = []
+    do throws(SQLiteError) {
+      try database.prepare("SELECT number, device, at, by, what, chain, text FROM remark \(clauses)").run(values) {
+        row in
+        seen(row.integer(0))
+        if let remark = Self.remark(row) { remarks.append(remark) }
+        return true
+      }
+    } catch { throw HistoryError(error) }
+    return remarks
+  }
+
+  /// nil for a row that this version did not write.
+  private static func remark(_ row: borrowing Row) -> HistoryRemark? {
+    guard let device = row.text(1).flatMap(Name.init), let by = row.text(3), let what = row.text(4),
+      let chain = row.text(5), let text = row.text(6),
+      let kind = HistoryRemark.kind(what: what, chain: chain, text: text)
+    else { return nil }
+    return HistoryRemark(device: device, at: row.integer(2), by: by, kind: kind)
   }
 
   /// nil for a row that this version did not write.

@@ -29,6 +29,8 @@ public final class Monitor: Sendable {
   private let view = Mutex(FleetSnapshot())
   private let link = Mutex(LinkState())
   private let isStopped = Atomic<Bool>(false)
+  /// Number of the last remark that was looked at.
+  private let remarked: Mutex<Int64>
 
   /// What the connection to the broker is like.
   public struct LinkState: Sendable {
@@ -49,6 +51,9 @@ public final class Monitor: Sendable {
     board = Mutex(PolicyBoard(root: try home.root()))
     var fleet = Fleet(trust: trust)
     fleet.limits = settings.limits
+    let known = try ledger.remarks(after: 0)
+    fleet.remembered = HistoryRemark.open(known.remarks)
+    remarked = Mutex(known.last)
     let hub = hub
     let shards = try (0..<max(1, settings.shards)).map { _ in try MonitorShard(fleet, ledger, hub) }
     self.shards = shards
@@ -108,7 +113,6 @@ public final class Monitor: Sendable {
     }
     guard isFirst else { return }
     TrustMemory.save(shards[0].read { $0.verifier }, home)
-    shards.forEach { $0.remember(at: Clock.wall) }
   }
 
   private func dispatch(_ message: Message) {
@@ -131,12 +135,20 @@ public final class Monitor: Sendable {
     var nextFull: Int64 = 0
     var nextTrend = Clock.wall + 10
     var nextPrune = Clock.wall + 60
+    var isRemembered = false
     while !isStopped.load(ordering: .acquiring) {
       Clock.sleep(milliseconds: 500)
       let now = Clock.wall
       let isFull = Clock.boottimeMilliseconds >= nextFull
       if isFull { nextFull = Clock.boottimeMilliseconds + 10_000 }
-      let rows = shards.flatMap { $0.takeRows(all: isFull, at: now) }.map(withPolicy)
+      takeAcknowledgements(at: now)
+      if !isRemembered, linkState.isGathered {
+        isRemembered = true
+        shards.forEach { $0.remember(at: now) }
+      }
+      let taken = shards.map { $0.takeRows(all: isFull, at: now) }
+      for remark in taken.flatMap({ $0.remarks }) { _ = try? ledger.add(remark) }
+      let rows = taken.flatMap { $0.rows }.map(withPolicy)
       let changed = changes.take(rows)
       view.withLock { $0.merge(rows, isFull: isFull, at: now) }
       tell(changed)
@@ -182,7 +194,28 @@ public final class Monitor: Sendable {
 
   public func trend(since: Int64) throws(HistoryError) -> [TrendSample] { try ledger.trend(since: since) }
 
-  public func acknowledge(_ name: Name, at now: Int64) { shards[shards.index(of: name)].acknowledge(name, at: now) }
+  public func remarks(_ name: Name, limit: Int) throws(HistoryError) -> [HistoryRemark] {
+    try ledger.remarks(of: name, limit: limit)
+  }
+
+  /// An operator has looked, and says why all is well.
+  public func acknowledge(_ name: Name, by: String, why: String, at now: Int64) throws(HistoryError) {
+    try ledger.add(HistoryRemark(device: name, at: now, by: by, kind: .acknowledged(why: why)))
+    takeAcknowledgements(at: now)
+  }
+
+  /// The history is the one place where operators leave them, whether here or by the command line.
+  private func takeAcknowledgements(at now: Int64) {
+    remarked.withLock { last in
+      guard let new = try? ledger.remarks(after: last) else { return }
+      last = new.last
+      for remark in new.remarks {
+        if case .acknowledged = remark.kind {
+          shards[shards.index(of: remark.device)].acknowledge(remark.device, at: now)
+        }
+      }
+    }
+  }
 
   /// A report that echoes this nonce is new.
   public func expect(_ nonce: String) { shards.forEach { $0.expect(nonce) } }

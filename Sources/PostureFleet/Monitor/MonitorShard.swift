@@ -17,6 +17,8 @@ final class MonitorShard: Sendable {
   private struct State {
     var fleet: Fleet
     var changed: Set<Name> = []
+    /// Breaches that the history holds as open.
+    var noted: [Name: [OpenBreach]] = [:]
   }
 
   private let state: Mutex<State>
@@ -27,7 +29,7 @@ final class MonitorShard: Sendable {
   private let hub: EventHub
 
   init(_ fleet: Fleet, _ ledger: HistoryLedger, _ hub: EventHub) throws(SystemError) {
-    state = Mutex(State(fleet: fleet))
+    state = Mutex(State(fleet: fleet, noted: fleet.remembered))
     work = try Waker()
     room = try Waker()
     self.ledger = ledger
@@ -101,13 +103,26 @@ final class MonitorShard: Sendable {
 
   func read<Result>(_ body: (Fleet) -> Result) -> Result { state.withLock { body($0.fleet) } }
 
-  /// Rows of the devices that were heard of since the last call, or of all.
-  func takeRows(all: Bool, at now: Int64) -> [DeviceRow] {
+  /// Rows of the devices that were heard of since the last call, or of all, and what the history has to learn of them.
+  func takeRows(all: Bool, at now: Int64) -> (rows: [DeviceRow], remarks: [HistoryRemark]) {
     state.withLock { state in
-      defer { state.changed = [] }
-      if all { return state.fleet.rows(at: now) }
-      return state.changed.compactMap { state.fleet.row(of: $0, at: now) }
+      let names = all ? Array(state.fleet.devices.keys) : Array(state.changed)
+      state.changed = []
+      let rows = names.compactMap { state.fleet.row(of: $0, at: now) }
+      return (rows, names.flatMap { Self.note($0, &state, at: now) })
     }
+  }
+
+  private static func note(_ name: Name, _ state: inout State, at now: Int64) -> [HistoryRemark] {
+    let (old, new) = (state.noted[name] ?? [], state.fleet.breaches(of: name, at: now))
+    // Most devices, most of the time.
+    if old.isEmpty && new.isEmpty { return [] }
+    let begun = new.filter { breach in !old.contains { $0.breach == breach.breach && $0.chain == breach.chain } }
+    let over = old.filter { breach in !new.contains { $0.breach == breach.breach } }
+    guard !begun.isEmpty || !over.isEmpty else { return [] }
+    state.noted[name] = new.isEmpty ? nil : new
+    let kinds = over.map { HistoryRemark.Kind.ended($0.breach) } + begun.map(HistoryRemark.Kind.noticed)
+    return kinds.map { HistoryRemark(device: name, at: now, by: "monitor", kind: $0) }
   }
 
   /// What the history knows of times before this start.
@@ -125,6 +140,7 @@ final class MonitorShard: Sendable {
   func acknowledge(_ name: Name, at now: Int64) {
     state.withLock { state in
       state.fleet.acknowledge(name, at: now)
+      state.noted[name] = nil
       state.changed.insert(name)
     }
   }

@@ -49,12 +49,13 @@ extension Condition {
   public var advice: String {
     switch self {
     case .revoked: "Enrol the device anew if it is to come back."
-    case .equivocation: "Look at the device: restore it from its own state, or enrol it with a new key."
+    case .equivocation:
+      "Look at the device: enrol it with a new key, or, where it is explained, posturectl acknowledge."
     case .cloned: "Enrol each machine with a key of its own and revoke the copied one."
     case .unverifiable:
       "Look at the reason; renew the credential if it has expired, else find out who writes on its topic."
     case .awaitingKey: "Restart the agent so that it publishes its credential, or enrol the device."
-    case .chainBroken: "Compare with the device's journal; acknowledge it once it is explained."
+    case .chainBroken: "Compare with the device's journal; once it is explained, accept it with posturectl acknowledge."
     case .trustStale: "Run posturectl trust renew, and look at the broker."
     case .silent: "Look whether the device runs and reaches the broker."
     case .stale: "Ask for a recheck; look whether the device runs."

@@ -45,6 +45,8 @@ public struct DeviceState: Sendable {
   public private(set) var missingSince: Int64?
   private var chains: [String: EventChain] = [:]
   private var earlierChains: Set<String> = []
+  /// What the history tells of times before this start.
+  private var remembered: [OpenBreach] = []
 
   public init(_ name: Name, at now: Int64) {
     self.name = name
@@ -65,6 +67,7 @@ public struct DeviceState: Sendable {
     case .verdict(let verdict, let since):
       if report?.verdict == verdict { verdictSince = min(verdictSince ?? since, since) }
     case .contradicted(let kid): withKey(kid) { $0.isEquivocal = true }
+    case .breached(let breach): remember(breach)
     case .acknowledged: acknowledge()
     }
   }
@@ -168,9 +171,65 @@ public struct DeviceState: Sendable {
     missingSince = missingEvents.isEmpty ? nil : missingSince ?? now
   }
 
+  // MARK: Breaches
+
+  private mutating func remember(_ breach: OpenBreach) {
+    remembered.append(breach)
+    // The chain that follows has to begin at its beginning.
+    if breach.breach == .chainBroken { earlierChains.insert(breach.chain) }
+  }
+
+  /// A breach of a chain is over where the device has begun another one.
+  private func known(_ breach: Breach) -> OpenBreach? {
+    remembered.first { old in
+      old.breach == breach && (old.chain.isEmpty || old.chain == report?.head?.chain ?? old.chain)
+    }
+  }
+
+  func isRemembered(_ breach: Breach) -> Bool { known(breach) != nil }
+
+  /// Everything that waits for an operator, the worst first. `conditions`: those that hold now.
+  func breaches(_ conditions: [Condition]) -> [OpenBreach] {
+    Breach.allCases.compactMap { breach in
+      guard let text = text(of: breach, conditions) else { return nil }
+      let isOfChain = breach == .chainBroken || breach == .declaredLoss
+      return known(breach)
+        ?? OpenBreach(breach, chain: isOfChain ? report?.head?.chain ?? "" : "", text: text)
+    }
+  }
+
+  /// nil where it does not hold.
+  private func text(of breach: Breach, _ conditions: [Condition]) -> String? {
+    switch breach {
+    case .chainBroken: conditions.contains(.chainBroken) ? chainTrouble : nil
+    case .equivocation: conditions.contains(.equivocation) ? "two messages under one number" : nil
+    case .cloned: conditions.contains(.cloned) ? "two machines use one key" : nil
+    case .declaredLoss: declared
+    }
+  }
+
+  /// What is wrong with the chain, in words.
+  var chainTrouble: String {
+    if isForked { return "events contradict each other" }
+    let missing = missingEvents.prefix(3).map { "\($0.lowerBound)-\($0.upperBound)" }.joined(separator: ", ")
+    return missing.isEmpty
+      ? known(.chainBroken)?.text ?? "events missing" : "events missing: \(missing)"
+  }
+
+  /// What the device itself says that it lost, in words.
+  var declared: String? {
+    switch chainStart {
+    case "damagedStore": return "a new chain, for the store of events was damaged"
+    case "lostStore": return "a new chain, for the store of events was lost"
+    default: break
+    }
+    return declaredLost > 0 ? "\(declaredLost) events declared lost" : known(.declaredLoss)?.text
+  }
+
   private mutating func acknowledge() {
-    chains = [:]
+    for id in chains.keys { chains[id]?.accept() }
     earlierChains = []
+    remembered = []
     missingSince = nil
     for kid in keys.keys {
       keys[kid]?.isEquivocal = false
@@ -200,6 +259,8 @@ public struct DeviceState: Sendable {
   }
 
   public var presenceSince: Int64? { keys.values.filter { $0.presence.isKnown }.map(\.presence.since).max() }
-  public var isEquivocal: Bool { keys.values.contains(where: \.isEquivocal) }
-  public var isCloned: Bool { keys.values.contains { $0.isCloned || $0.presence.isDoubled } }
+  public var isEquivocal: Bool { isRemembered(.equivocation) || keys.values.contains(where: \.isEquivocal) }
+  public var isCloned: Bool {
+    isRemembered(.cloned) || keys.values.contains { $0.isCloned || $0.presence.isDoubled }
+  }
 }

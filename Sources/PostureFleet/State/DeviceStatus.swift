@@ -58,7 +58,8 @@ public struct DeviceStatus: Hashable, Sendable {
       case .unverifiable: device.badReport != nil || key == .expired || key == .notYetValid
       case .awaitingKey: device.isWaiting || key == .awaitingKey
       case .chainBroken:
-        device.isForked || device.missingSince.map { now - $0 >= limits.eventGrace } ?? false
+        device.isForked || device.isRemembered(.chainBroken)
+          || device.missingSince.map { now - $0 >= limits.eventGrace } ?? false
       case .trustStale: key == .trustMissing || key == .trustStale || key == .revocationUnknown
       case .silent: Self.isSilent(device, at: now, limits)
       case .stale: Self.isStale(device, at: now, limits)

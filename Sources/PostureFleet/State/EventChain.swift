@@ -43,14 +43,14 @@ public struct ChainHead: Hashable, Sendable {
 /// The events of one chain as far as they have been seen, in whatever order they came.
 ///
 /// Everything derived here depends on the set of what was seen and not on the order. The part that is complete is
-/// forgotten but for its end, so that memory stays bounded.
+/// forgotten but for its end, so that memory stays bounded; what is missing from a forgotten part is not.
 struct EventChain: Sendable {
   /// Links kept of a complete stretch, for duplicates that come late.
   private static let kept = 16
   /// Links and claims kept at all.
   private static let cap = 256
 
-  /// Rising numbers.
+  /// Rising numbers, all above ``settled``.
   private var links: [EventLink] = []
   /// What reports said, by number.
   private var claims: [(eseq: Int64, digest: String)] = []
@@ -58,8 +58,15 @@ struct EventChain: Sendable {
   private var forgottenLost: Int64 = 0
   private(set) var startReason: String?
   private var reachesStart = false
+  /// The last number that was forgotten or acknowledged: nothing up to it is looked at again.
+  private var settled: Int64?
+  /// The first number that was seen before anything was forgotten.
+  private var firstSeen: Int64?
+  /// What was missing below ``settled`` when it was forgotten.
+  private var missingBelow: [ClosedRange<Int64>] = []
 
   mutating func add(_ link: EventLink) {
+    guard link.eseq > settled ?? 0 else { return }
     let at = links.firstIndex { $0.eseq >= link.eseq } ?? links.endIndex
     if at < links.endIndex, links[at].eseq == link.eseq {
       if links[at].digest != link.digest { isForked = true }
@@ -67,8 +74,6 @@ struct EventChain: Sendable {
       guard link.first < links[at].first else { return }
       links.remove(at: at)
     }
-    // Below a stretch that is complete and forgotten: a late duplicate.
-    if at == 0, reachesStart, links.count >= Self.kept { return }
     if case .start(let reason) = link.content { startReason = reason }
     if link.first == 1 { reachesStart = true }
     links.insert(link, at: at)
@@ -88,7 +93,7 @@ struct EventChain: Sendable {
 
   /// A report names its last event.
   mutating func claim(_ eseq: Int64, _ digest: String?) {
-    guard eseq > 0, let digest else { return }
+    guard eseq > settled ?? 0, let digest else { return }
     if let link = links.first(where: { $0.eseq == eseq }), link.digest != digest { isForked = true }
     if let known = claims.first(where: { $0.eseq == eseq }) {
       if known.digest != digest { isForked = true }
@@ -99,12 +104,19 @@ struct EventChain: Sendable {
     if claims.count > Self.kept { claims.removeFirst() }
   }
 
+  /// The highest number heard of.
+  private var last: Int64 { max(links.last?.eseq ?? 0, claims.last?.eseq ?? 0, settled ?? 0) }
+
   /// Ranges of numbers that must exist and have not been seen. `fromStart`: from the first event of the chain on,
   /// else from the first one seen.
   func missing(fromStart: Bool) -> [ClosedRange<Int64>] {
-    let last = max(links.last?.eseq ?? 0, claims.last?.eseq ?? 0)
-    var next: Int64 = fromStart && !reachesStart ? 1 : links.first?.first ?? last + 1
-    var ranges: [ClosedRange<Int64>] = []
+    let first = firstSeen ?? settled.map { $0 + 1 } ?? links.first?.first ?? last + 1
+    let atStart = fromStart && !reachesStart && first > 1 ? [1...(first - 1)] : []
+    return atStart + missingBelow + holes(in: links[...], from: settled.map { $0 + 1 } ?? first, to: last)
+  }
+
+  private func holes(in links: ArraySlice<EventLink>, from first: Int64, to last: Int64) -> [ClosedRange<Int64>] {
+    var (next, ranges) = (first, [ClosedRange<Int64>]())
     for link in links {
       if link.first > next { ranges.append(next...(link.first - 1)) }
       next = max(next, link.eseq + 1)
@@ -127,7 +139,19 @@ struct EventChain: Sendable {
   }
 
   private mutating func forget(_ count: Int) {
-    forgottenLost += links[..<count].reduce(0) { $0 + lost(in: $1) }
+    let (gone, end) = (links[..<count], links[count - 1].eseq)
+    forgottenLost += gone.reduce(0) { $0 + lost(in: $1) }
+    firstSeen = firstSeen ?? settled.map { $0 + 1 } ?? links[0].first
+    let below = missingBelow + holes(in: gone, from: settled.map { $0 + 1 } ?? links[0].first, to: end)
+    missingBelow = Array(below.prefix(Self.kept))
+    settled = end
     links.removeFirst(count)
+  }
+
+  /// An operator has looked at what is missing or contradicts itself: from here on the chain counts as whole.
+  mutating func accept() {
+    settled = last
+    (links, claims, missingBelow, isForked) = ([], [], [], false)
+    (forgottenLost, startReason, reachesStart) = (0, nil, true)
   }
 }

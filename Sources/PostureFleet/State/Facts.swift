@@ -128,6 +128,8 @@ public enum Observation: Hashable, Sendable {
   case verdict(Verdict, since: Int64)
   /// The history holds another message under a number of this key.
   case contradicted(kid: String)
+  /// The history holds a breach that nobody has accepted yet.
+  case breached(OpenBreach)
   /// An operator has looked into the broken chain or the contradiction.
   case acknowledged
 }

@@ -16,6 +16,8 @@ public struct Fleet: Sendable {
   public var limits = Limits()
   /// Nonces of rechecks that were sent a moment ago: a report that echoes one is new.
   public var nonces: Set<String> = []
+  /// What the history tells of devices before they are heard of.
+  public var remembered: [Name: [OpenBreach]] = [:]
 
   public struct Counters: Hashable, Sendable {
     public var messages = 0
@@ -123,6 +125,7 @@ public struct Fleet: Sendable {
         strangers += 1
       }
       devices[name] = DeviceState(name, at: now)
+      for breach in remembered[name] ?? [] { devices[name]?.observe(.breached(breach), at: now) }
     }
     devices[name]?.observe(observation, at: now)
   }
@@ -139,6 +142,7 @@ public struct Fleet: Sendable {
 
   /// An operator has looked into what contradicted itself.
   public mutating func acknowledge(_ name: Name, at now: Int64) {
+    remembered[name] = nil
     devices[name]?.observe(.acknowledged, at: now)
   }
 
@@ -165,6 +169,11 @@ public struct Fleet: Sendable {
 
   /// The newest report as it was signed.
   public func report(of name: Name) -> [UInt8]? { reports[name] }
+
+  /// What waits for an operator at one device.
+  public func breaches(of name: Name, at now: Int64) -> [OpenBreach] {
+    devices[name].map { $0.breaches(status(of: $0, at: now).conditions) } ?? []
+  }
 
   /// How many devices stand where, at `now`; every standing is listed.
   public func counts(at now: Int64) -> [(standing: DeviceStatus.Standing, count: Int)] {

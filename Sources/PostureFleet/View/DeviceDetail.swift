@@ -5,9 +5,12 @@ import PostureTokens
 /// Everything that is known of one device.
 public struct DeviceDetail {
   public let row: DeviceRow
+  public var name: Name { device.name }
   private let device: DeviceState
   private let claims: ReportClaims?
   private let now: Int64
+  /// What waits for an operator.
+  public let breaches: [OpenBreach]
 
   /// nil where nothing is known.
   public init?(_ name: Name, in fleet: Fleet, at now: Int64) {
@@ -16,6 +19,7 @@ public struct DeviceDetail {
     self.row = row
     self.now = now
     claims = fleet.report(of: name).flatMap(Self.claims)
+    breaches = device.breaches(row.conditions)
   }
 
   /// The report was verified when it was taken in.
@@ -46,7 +50,7 @@ public struct DeviceDetail {
     if device.isForked { return "contradict each other" }
     let missing = device.missingEvents.prefix(5).map { "\($0.lowerBound) to \($0.upperBound)" }
     if !missing.isEmpty { return "missing " + missing.joined(separator: ", ") }
-    return device.declaredLost > 0 ? "\(device.declaredLost) declared lost" : "complete as far as seen"
+    return device.declared ?? "complete as far as seen"
   }
 
   public var json: JSON {
@@ -58,6 +62,9 @@ public struct DeviceDetail {
       object("rejected", .count(device.rejections))
       object("replays", .count(device.replays))
       object("events", events(device))
+      object(
+        "breaches",
+        .array(breaches.map { ["breach": .string($0.breach.rawValue), "text": .string($0.text)] }))
       object("report", claims.map(\.claims) ?? .null)
     }
   }
@@ -66,6 +73,7 @@ public struct DeviceDetail {
     [
       "chain": .text(device.report?.head?.chain), "eseq": device.report?.head.map { .integer($0.eseq) } ?? .null,
       "forked": .bool(device.isForked), "declaredLost": .integer(device.declaredLost),
+      "declared": .text(device.declared),
       "missing": .array(device.missingEvents.prefix(100).map { [.integer($0.lowerBound), .integer($0.upperBound)] }),
       "started": .text(device.chainStart),
     ]

@@ -42,7 +42,8 @@ public struct DeviceRow: Hashable, Sendable {
     let conditions = status.conditions.map { explain($0, of: device) }
     guard let report = device.report else { return conditions.joined(separator: "; ") }
     let last = conditions.isEmpty ? [] : ["last verdict \(report.verdict.rawValue)"]
-    return (conditions + last + [why(report)]).filter { !$0.isEmpty }.joined(separator: "; ")
+    let declared = device.declared.map { [$0] } ?? []
+    return (conditions + last + [why(report)] + declared).filter { !$0.isEmpty }.joined(separator: "; ")
   }
 
   /// The worst findings of a report, and what failed without being required.
@@ -53,12 +54,7 @@ public struct DeviceRow: Hashable, Sendable {
   private static func explain(_ condition: Condition, of device: DeviceState) -> String {
     switch condition {
     case .unverifiable: device.badReport.map { "report refused: \($0.code)" } ?? "credential expired"
-    case .chainBroken:
-      device.isForked
-        ? "events contradict each other"
-        : "events missing: "
-          + device.missingEvents.prefix(3).map { "\($0.lowerBound)-\($0.upperBound)" }
-          .joined(separator: ", ")
+    case .chainBroken: device.chainTrouble
     case .silent: device.report == nil ? "never reported" : "nothing heard"
     case .cloned: "two machines use this key"
     case .equivocation: "two messages under one number"
@@ -122,23 +118,23 @@ public struct RowSelection: Hashable, Sendable {
 
   public init() {}
 
-  public func apply(to rows: [DeviceRow]) -> [DeviceRow] { rows.filter(includes).sorted(by: precedes) }
+  public func apply(to rows: [DeviceRow]) -> [DeviceRow] { places(in: rows).map { rows[$0] } }
 
-  private func includes(_ row: DeviceRow) -> Bool {
+  /// The places of the rows that are shown, in order: a row is large, and a fleet has many.
+  public func places(in rows: [DeviceRow]) -> [Int] {
+    let text = text?.lowercased() ?? ""
+    let chosen = rows.indices.filter { includes(rows[$0], text) }
+    let keys = rows.map(key)
+    return chosen.sorted { a, b in keys[a] == keys[b] ? rows[a].name < rows[b].name : keys[a] < keys[b] }
+  }
+
+  /// `text` in lower case.
+  private func includes(_ row: DeviceRow, _ text: String) -> Bool {
     let isState =
       states.isEmpty || states.contains(row.standing.text)
       || row.conditions.contains { states.contains($0.rawValue) }
     let isGroup = group.map(row.groups.contains) ?? true
-    return isState && isGroup && (text.map { Self.contains(row.name + " " + row.why, $0) } ?? true)
-  }
-
-  private static func contains(_ text: String, _ part: String) -> Bool {
-    part.isEmpty || text.lowercased().contains(part.lowercased())
-  }
-
-  private func precedes(_ left: DeviceRow, _ right: DeviceRow) -> Bool {
-    let (a, b) = (key(left), key(right))
-    return a == b ? left.name < right.name : a < b
+    return isState && isGroup && (text.isEmpty || "\(row.name) \(row.why)".lowercased().contains(text))
   }
 
   private func key(_ row: DeviceRow) -> Int64 {

@@ -1,6 +1,7 @@
 /// Which rows differ from what was said of them before; the age alone is no difference.
 public struct RowChanges {
-  private var said: [String: DeviceRow] = [:]
+  /// Only a hash of each: a fleet is large, and who has to be told of a change that the hash hides is told of the next.
+  private var said: [String: Int] = [:]
 
   public init() {}
 
@@ -8,8 +9,9 @@ public struct RowChanges {
     rows.filter { row in
       var timeless = row
       timeless.age = nil
-      defer { said[row.name] = timeless }
-      return said[row.name] != timeless
+      let hash = timeless.hashValue
+      defer { said[row.name] = hash }
+      return said[row.name] != hash
     }
   }
 }

@@ -1,0 +1,78 @@
+public import Posture
+
+/// What is kept beside the signed messages: what the monitor noticed, and what an operator said to it. Never changed.
+public struct HistoryRemark: Hashable, Sendable {
+  public enum Kind: Hashable, Sendable {
+    case noticed(OpenBreach)
+    /// What was missing came after all, or the device has begun a whole new chain.
+    case ended(Breach)
+    /// An operator has looked, and accepts everything up to here.
+    case acknowledged(why: String)
+  }
+
+  public var device: Name
+  /// Seconds since the epoch.
+  public var at: Int64
+  /// Who noticed or said it.
+  public var by: String
+  public var kind: Kind
+
+  public init(device: Name, at: Int64, by: String, kind: Kind) {
+    self.device = device
+    self.at = at
+    self.by = by
+    self.kind = kind
+  }
+
+  /// In words.
+  public var text: String {
+    switch kind {
+    case .noticed(let breach): "\(breach.breach.rawValue): \(breach.text)"
+    case .ended(let breach): "\(breach.rawValue) is over"
+    case .acknowledged(let why): "acknowledged by \(by): \(why)"
+    }
+  }
+
+  public var json: JSON {
+    .build { object in
+      object("device", .string(device.description))
+      object("at", .integer(at))
+      object("by", .string(by))
+      object("remark", .string(row.what))
+      object("text", .string(row.text))
+    }
+  }
+
+  /// What is still open after all of these, oldest first.
+  public static func open(_ remarks: [HistoryRemark]) -> [Name: [OpenBreach]] {
+    remarks.reduce(into: [:]) { open, remark in
+      switch remark.kind {
+      case .noticed(let breach):
+        open[remark.device, default: []].removeAll { $0.breach == breach.breach && $0.chain == breach.chain }
+        open[remark.device, default: []].append(breach)
+      case .ended(let breach): open[remark.device]?.removeAll { $0.breach == breach }
+      case .acknowledged: open[remark.device] = nil
+      }
+    }.filter { !$0.value.isEmpty }
+  }
+}
+
+extension HistoryRemark {
+  static let acknowledged = "acknowledged"
+  private static let over = " over"
+
+  /// As it is stored.
+  var row: (what: String, chain: String, text: String) {
+    switch kind {
+    case .noticed(let breach): (breach.breach.rawValue, breach.chain, breach.text)
+    case .ended(let breach): (breach.rawValue + Self.over, "", "")
+    case .acknowledged(let why): (Self.acknowledged, "", why)
+    }
+  }
+
+  static func kind(what: String, chain: String, text: String) -> Kind? {
+    if what == acknowledged { return .acknowledged(why: text) }
+    if what.hasSuffix(over) { return Breach(rawValue: String(what.dropLast(over.count))).map(Kind.ended) }
+    return Breach(rawValue: what).map { .noticed(OpenBreach($0, chain: chain, text: text)) }
+  }
+}
