@@ -5,47 +5,42 @@ import PostureTerminal
 /// `posturectl explain`: what a code means.
 struct ExplainVerb: Verb {
   static let name = "explain"
-  static let summary = "what the code of a finding or a state means, and how to mend it"
+  static let summary = "what the code of a finding, a state or a refusal means, and how to mend it"
   static let help = """
-    usage: posturectl explain CODE [--json]
+    usage: posturectl explain CODE... [--json]
            posturectl explain --list
 
-    CODE is that of a finding, or a state such as chainBroken or trustStale.
+    CODE is that of a finding, a state such as chainBroken or trustStale, or what a device refused a recheck with.
     """
 
-  private let code: String?
+  private let codes: [String]
   private let isJSON: Bool
 
   init(_ arguments: inout Arguments) throws(UsageError) {
     isJSON = arguments.flag("--json")
     let isList = arguments.flag("--list")
-    code = isList ? nil : try arguments.rest(1...1, "a code")[0]
+    codes = isList ? [] : try arguments.rest(1...1_000, "a code")
     try arguments.end()
   }
 
   func run() throws -> Int32 {
-    guard let code else {
-      for finding in FindingCatalogue.all.sorted(by: { $0.code < $1.code }) { Terminal.out(finding.code) }
-      for condition in Condition.allCases { Terminal.out(condition.rawValue) }
-      return 0
-    }
-    if let finding = FindingCatalogue[code] {
-      show(code, finding.meaning, finding.advice)
-    } else if let condition = Condition(rawValue: code) {
-      show(code, condition.meaning, condition.advice)
-    } else {
-      throw UsageError("\(code): not a code that this version knows")
+    if codes.isEmpty { Explanation.codes.forEach(Terminal.out) }
+    for code in codes {
+      guard let explanation = Explanation(code) else {
+        throw UsageError("\(code): not a code that this version knows; see posturectl explain --list")
+      }
+      show(explanation)
     }
     return 0
   }
 
-  private func show(_ code: String, _ meaning: String, _ advice: String) {
+  private func show(_ it: Explanation) {
     if isJSON {
-      let json: JSON = ["code": .string(code), "meaning": .string(meaning), "advice": .string(advice)]
+      let json: JSON = ["code": .string(it.code), "meaning": .string(it.meaning), "advice": .string(it.advice)]
       return Terminal.out(json.text)
     }
-    Terminal.out(Terminal.paint(code, .bold))
-    Terminal.out(meaning)
-    Terminal.out("→ \(advice)")
+    Terminal.out(Terminal.paint(it.code, .bold))
+    Terminal.out(it.meaning)
+    Terminal.out("→ \(it.advice)")
   }
 }

@@ -20,6 +20,7 @@ enum Posturectl {
     [
       InitVerb.self, EnrollVerb.self, TrustVerb.self, RecheckVerb.self, WatchVerb.self, ShowVerb.self, VerifyVerb.self,
       ExplainVerb.self, SignVerb.self, PolicyVerb.self, MonitorVerb.self, HistoryVerb.self, ExportVerb.self,
+      AcknowledgeVerb.self, BrokerVerb.self,
     ]
   }
 
@@ -36,7 +37,7 @@ enum Posturectl {
       \(lines.joined(separator: "\n"))
 
       The folder that `init` made is given by --home DIR or POSTURE_HOME.
-      exit status: 0 done (recheck, verify, show: by the answer, see their help), 64 wrong usage, 69 broker not reachable,
+      exit status: 0 done (acknowledge, recheck, show, trust show, verify: by the answer, see their help), 64 wrong usage, 69 broker not reachable,
       70 anything else that failed
       """
   }

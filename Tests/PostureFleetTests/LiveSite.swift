@@ -12,16 +12,23 @@ final class LiveSite {
   let folder: Folder
   let home: Home
   private let broker: RunningProcess
+  /// A door of the broker that asks nobody, where there is one: for a test that plays thousands of devices.
+  let openPort: UInt16?
 
-  init() throws {
+  init(isOpen: Bool = false) throws {
     folder = try Folder()
     let (devices, operators) = (try Loopback.freePort(), try Loopback.freePort())
+    openPort = isOpen ? try Loopback.freePort() : nil
     var options = SiteBuilder.Options(
       site: Name("site-a")!, hosts: ["localhost", "127.0.0.1"],
       deviceListener: .init(address: "127.0.0.1", port: Int(devices)),
       operatorListener: .init(address: "127.0.0.1", port: Int(operators)))
     options.trustLife = 100_000
     home = try SiteBuilder.build(folder.file("home"), options, at: Clock.wall)
+    if let openPort {
+      let file = home.path("broker/mosquitto.conf")
+      try Home.write(try Home.read(text: file) + "\nlistener \(openPort) 127.0.0.1\nallow_anonymous true\n", to: file)
+    }
     broker = try RunningProcess(Broker.program, ["-c", home.path("broker/mosquitto.conf")], log: folder.file("log"))
     for _ in 0..<500 where !(Loopback.isOpen(devices) && Loopback.isOpen(operators)) { usleep(10_000) }
     let desk = try IssuerDesk(home)
@@ -66,6 +73,7 @@ final class SimulatedDevice: Sendable {
     var seq: Int64 = 0
     var facts = ProbeResult()
     var refuses: RefusalCode?
+    var isDeaf = false
   }
 
   let party: Party
@@ -84,6 +92,7 @@ final class SimulatedDevice: Sendable {
       authorities: "\(files)/ca.pem", certificate: "\(files)/tls.pem", key: "\(files)/tls.key",
       serverName: bundle.broker.serverName)
     var settings = Client.Settings(.tls(host: "localhost", port: UInt16(bundle.broker.port), tls))
+    settings.user = (party.name.description, "")
     let own = [Topic(party.site, .recheckDevice(party.name)), Topic(party.site, .recheckAll)].map(\.text)
     settings.session.subscriptions =
       (own + ["\(Topic.prefix)/\(party.site)/g/+/cmd/recheck"]).map { Subscription($0, wantsRetained: false) }
@@ -93,6 +102,8 @@ final class SimulatedDevice: Sendable {
   var kid: String { key.publicKey.kid }
 
   func change(_ body: (inout ProbeResult) -> Void) { state.withLock { body(&$0.facts) } }
+  /// Takes commands and says nothing.
+  func ignore() { state.withLock { $0.isDeaf = true } }
   func refuse(_ code: RefusalCode?) { state.withLock { $0.refuses = code } }
 
   /// Serves in a thread of its own until the connection ends.
@@ -154,7 +165,7 @@ final class SimulatedDevice: Sendable {
 
   /// Verifies as a device does, and answers.
   private func answer(_ message: Message) {
-    guard let topic = Topic(message.topic), let trust = bundle.trust,
+    guard !state.withLock({ $0.isDeaf }), let topic = Topic(message.topic), let trust = bundle.trust,
       var store = try? TrustStore(site: party.site, root: bundle.root),
       (try? store.accept(Array(trust.utf8), at: Moment(Clock.wall))) != nil
     else { return }
