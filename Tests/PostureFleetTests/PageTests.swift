@@ -12,7 +12,8 @@ enum Chromium {
 
 /// The page in a real Chromium, driven by Tests/page_test.py. Where somebody wants to look at the pictures:
 /// POSTURE_SCREENSHOTS names a folder for them.
-@Suite(.serialized, .enabled(if: Broker.isInstalled && Chromium.isPossible, "needs Chromium and selenium")) struct PageTests {
+@Suite(.serialized, .enabled(if: Broker.isInstalled && Chromium.isPossible, "needs Chromium and selenium"))
+struct PageTests {
   private func run(_ part: String, _ monitor: LiveMonitor, _ site: LiveSite, seconds: Int32) throws {
     let pictures = getenv("POSTURE_SCREENSHOTS").map { String(cString: $0) } ?? site.folder.path
     var command = Python.command([Repository.path("Tests/page_test.py"), part, monitor.address, pictures])
