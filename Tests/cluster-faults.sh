@@ -51,7 +51,7 @@ policy_is_taken() {
 chain_is_whole() { monitor_says '"forked":false' && monitor_says '"missing":\[\]' && ! monitor_says '"conditions":\["'; }
 monitor_is_connected() { local text; text=$(monitor fleet) && grep -q '"notices":\[\]' <<<"$text"; }
 exported_verifies() {
-  "$bin/posturectl" export --device "$device" >"$work/export" && [ "$(wc -l <"$work/export")" -ge 20 ] &&
+  "$bin/posturectl" export --device "$device" >"$work/export" && [ "$(wc -l <"$work/export")" -ge 10 ] &&
     "$bin/posturectl" verify "$work/export" --offline
 }
 
