@@ -18,7 +18,7 @@ public final class HTTPServer: @unchecked Sendable {
     let pointer: OpaquePointer
   }
 
-  /// Connections at once; one more waits in the kernel.
+  /// Connections at once; one more is closed as it comes.
   private static let connections: Int = 128
   /// Seconds without traffic after which a connection is closed.
   private static let timeout: Int = 60
