@@ -51,6 +51,19 @@ struct KeyringKernelTests {
     #expect(Self.leftAfterCollection() == [])
   }
 
+  @Test(.enabled(if: isThere && Tools.has("/usr/bin/keyctl")), .timeLimit(.minutes(1)))
+  func `keyctl can make the same kinds of key`() throws {
+    func makes(_ script: String) throws -> Bool {
+      try Command("/usr/bin/keyctl", ["session", "-", "/bin/sh", "-ec", script]).run().status == 0
+    }
+    let master = "keyctl add user posture-judge 12345678901234567890123456789012 @s"
+    let types = KernelKeyring.sealedTypes()
+    let encrypted = try makes("\(master); keyctl add encrypted posture-judge-e 'new user:posture-judge 32' @s")
+    #expect(encrypted == types.encrypted)
+    #expect(try makes("keyctl add trusted posture-judge-t 'new 32' @s") == types.trusted)
+    print("key types here: encrypted \(types.encrypted), trusted \(types.trusted)")
+  }
+
   /// Whole agents are killed, wherever they are.
   @Test(.enabled(if: isThere && access(agent, X_OK) == 0), .timeLimit(.minutes(2)))
   func `nothing is left of agents killed at random moments`() throws {

@@ -30,6 +30,30 @@ struct KeyringMachineTests {
     #expect(try tree.door("tpm") == nil)
   }
 
+  @Test func `credentials in the clear, under a key that everybody knows, and sealed by a TPM alone`() throws {
+    let fstab = "/dev/sda1 / ext4 x 0 1\n"
+    let null = "BYRp2vb1QySABUnaD46i+yAAAAABAAAADAAAABAAAABHEsXdrCO0\nKbY4\n"
+    let tpm = "k6iUCUh0RJCQyvL8k8q1UyAAAAABAAAADAAAABAAAAC1lFmbEzVBfHi\n"
+    for (path, text, hasTPM, code, opening) in [
+      ("/etc/credstore/password", "secret", true, "credential.plain", Opening.always),
+      ("/etc/credstore.encrypted/x", null, true, "credential.nullKey", .always),
+      ("/usr/lib/credstore.encrypted/x", tpm, true, "credential.sealed", Opening([.device])),
+      ("/run/credstore.encrypted/x", tpm, false, "credential.sealed", nil),
+    ] as [(String, String, Bool, String, Opening?)] {
+      let tree = try tree(["/etc/fstab": fstab, path: text])
+      if hasTPM { try tree.write("/sys/class/tpm/tpm0/tpm_version_major", "2\n") }
+      let door = try #require(try tree.door("host-credentials"), "\(path)")
+      #expect(door.opening == opening && door.because.first?.code == code && !door.counts, "\(path)")
+    }
+    #expect(try tree(["/etc/fstab": fstab]).door("host-credentials") == nil)
+  }
+
+  @Test(.enabled(if: Tools.has("/usr/bin/systemd-creds"))) func `what systemd-creds seals with nothing`() throws {
+    let sealed = try Tools.run(
+      "/usr/bin/systemd-creds", ["--with-key=tpm2-absent", "--name=x", "encrypt", "-", "-"], input: Array("s".utf8))
+    #expect(HostCredentials.Seal(sealed.utf8) == .nothing)
+  }
+
   @Test func `the agent's key is as safe as the volume that it lies on`() throws {
     let key = DeviceFolder.standard.attesterKey
     let open = try tree(["/etc/fstab": "/dev/sda1 / ext4 x 0 1\n", key: "k"])

@@ -56,6 +56,16 @@ struct KeyringUnlockTests: VolumeTrees {
     #expect(try root(tree).opening == both)
   }
 
+  @Test func `clevis' null pin hides nothing, and is no server`() throws {
+    for (pin, code) in [("null", "openSecret"), ("tang", "keyFromNetwork")] {
+      let header = Base64URL.encode(Array("{\"clevis\":{\"pin\":\"\(pin)\"}}".utf8))
+      let tree = try tree(slots: 2, tokens: [("clevis", 1, ",\"jwe\":{\"protected\":\"\(header)\"}")])
+      try tree.write("/usr/bin/clevis-luks-unlock", "")
+      let door = try root(tree)
+      #expect(door.opening == .always && door.cause?.code == code, "\(pin)")
+    }
+  }
+
   // MARK: Options
 
   @Test func `without a head nobody is asked`() throws {

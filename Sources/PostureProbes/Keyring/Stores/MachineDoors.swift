@@ -1,34 +1,19 @@
 import Posture
 import PosturePlatform
 
-/// What the machine itself keeps or offers: the host key of systemd-creds, the TPM, this agent's own signing key.
+/// What the machine itself keeps or offers: credentials of systemd, the TPM, this agent's own signing key.
 enum MachineDoors {
-  private static let hostKey = "/var/lib/systemd/credential.secret"
   /// Where the agent's signing key is kept as a file.
   static let agentKey = DeviceFolder.standard.attesterKey
 
   static func look(_ context: KeyringContext) -> ProbeResult {
     var result = ProbeResult()
-    result.doors = [hostCredentials(context), tpm(context.system), agentKey(context)].compactMap { $0 }
+    result.doors = [HostCredentials.door(context), tpm(context.system), agentKey(context)].compactMap { $0 }
     return result
   }
 
   static func hasTPM(_ system: System) -> Bool {
     system.text("/sys/class/tpm/tpm0/tpm_version_major")?.trimmed == "2"
-  }
-
-  /// systemd-creds seals with the host key and, where there is one, the TPM; nobody is asked.
-  private static func hostCredentials(_ context: KeyringContext) -> Door? {
-    guard let status = try? context.system.status(hostKey), status.kind == .regular else { return nil }
-    let isSealed = hasTPM(context.system)
-    var door = machineDoor(
-      "host-credentials", isSealed ? Opening([.device]) : .always,
-      Reason(isSealed ? "hostKey.withTPM" : "hostKey.file", file: hostKey))
-    door.cause = Cause(
-      isSealed ? "deviceBoundOnly" : "storeWithoutPasscode",
-      observed: isSealed ? "credentials open on this hardware by themselves" : "the host key is a file on the disk")
-    door.liesOn = context.volumes.door(holding: hostKey)
-    return door
   }
 
   static func tpm(_ system: System) -> Door? {
@@ -51,7 +36,7 @@ enum MachineDoors {
     return door
   }
 
-  private static func machineDoor(_ name: String, _ opening: Opening?, _ reason: Reason) -> Door {
+  static func machineDoor(_ name: String, _ opening: Opening?, _ reason: Reason) -> Door {
     var door = Door(name, .secret, "*", opening, because: [reason])
     door.counts = false
     door.proof = Door.Proof(.none, .ok)

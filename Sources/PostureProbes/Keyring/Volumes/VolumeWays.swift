@@ -95,11 +95,13 @@ struct VolumeWays: Hashable, Sendable {
       unknown(Cause("notModelled", observed: "slot \(slot.id) has a token of type \(token.name)", evidence: [place]))
       return
     }
-    if way == .always {
+    if way != .always {
+      add(way, "luks.\(token.name)")
+    } else if token.asksNetwork {
       takeAlways(
         "keyFromNetwork", "slot \(slot.id): a server hands over the key", place, "luks.\(token.name).network")
     } else {
-      add(way, "luks.\(token.name)")
+      takeAlways("openSecret", "slot \(slot.id): its token holds the key as it is", place, "luks.\(token.name)")
     }
   }
 

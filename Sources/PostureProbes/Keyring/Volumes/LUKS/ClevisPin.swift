@@ -6,6 +6,8 @@ indirect enum ClevisPin: Hashable, Sendable {
   /// A server on the network.
   case tang
   case pkcs11
+  /// For tests: the key lies in the token as it is.
+  case null
   /// `threshold` of the others (clevis-encrypt-sss(1)).
   case shares(threshold: Int, [ClevisPin])
   case other(String)
@@ -33,6 +35,7 @@ indirect enum ClevisPin: Hashable, Sendable {
     case "tpm2": self = .tpm2(isBoundToBootState: Self.isBoundToBootState(clevis["tpm2"]))
     case "tang": self = .tang
     case "pkcs11": self = .pkcs11
+    case "null": self = .null
     case "sss":
       guard let shares = Self.shares(clevis["sss"], depth) else { return nil }
       self = shares
@@ -59,7 +62,7 @@ indirect enum ClevisPin: Hashable, Sendable {
   var opening: Opening? {
     switch self {
     case .tpm2: return Opening([.device])
-    case .tang: return .always
+    case .tang, .null: return .always
     case .pkcs11: return Opening([.token])
     case .other: return nil
     case .shares(let threshold, let pins): return Self.opening(of: threshold, pins.map(\.opening))
@@ -90,7 +93,16 @@ indirect enum ClevisPin: Hashable, Sendable {
     switch self {
     case .tpm2(let isBound): !isBound
     case .shares(_, let pins): pins.contains(where: \.hasUnboundTPM)
-    case .tang, .pkcs11, .other: false
+    case .tang, .pkcs11, .null, .other: false
+    }
+  }
+
+  /// Whether a server has a part in it.
+  var asksNetwork: Bool {
+    switch self {
+    case .tang: true
+    case .shares(_, let pins): pins.contains(where: \.asksNetwork)
+    case .tpm2, .pkcs11, .null, .other: false
     }
   }
 }

@@ -73,4 +73,6 @@ enum KeyslotToken: Hashable, Sendable {
     case .other(let type): type
     }
   }
+
+  var asksNetwork: Bool { if case .clevis(let pin?) = self { pin.asksNetwork } else { false } }
 }
