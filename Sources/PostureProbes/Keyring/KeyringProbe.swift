@@ -9,7 +9,7 @@ public struct KeyringProbe: Probe {
   public init(users: [String] = []) { self.users = users }
 
   public func run(on system: System) -> ProbeResult {
-    let context = KeyringContext(system)
+    let context = KeyringContext(system, users)
     // What may hang starts first, each on a thread of its own, and is waited for at the end.
     let active = ActiveProbes(context)
     var result = ProbeResult()
@@ -35,12 +35,15 @@ struct KeyringContext {
   let accounts: Accounts
   let volumes: Volumes
   let providers: SecretProviders
+  /// Those whose stores are looked at.
+  let people: [Account]
 
-  init(_ system: System) {
+  init(_ system: System, _ users: [String] = []) {
     self.system = system
     distribution = Distribution(system)
     accounts = system.shared { Accounts(system) }
     volumes = Volumes(system, distribution, accounts)
     providers = SecretProviders(system)
+    people = accounts.people.filter { users.isEmpty || users.contains($0.name) }
   }
 }

@@ -67,7 +67,8 @@ struct KeyringEnrolmentTests: VolumeTrees {
     #expect(try opening(image, crypttab: "root UUID=11 none luks\n") == Opening([.recovery]))
   }
 
-  @Test(.enabled(if: Tools.has("/usr/bin/clevis")), .timeLimit(.minutes(2)), arguments: ["luks1", "luks2"])
+  @Test(
+    .enabled(if: Long.isWanted && Tools.has("/usr/bin/clevis")), .timeLimit(.minutes(2)), arguments: ["luks1", "luks2"])
   func `what clevis binds`(type: String) throws {
     let folder = try Folder()
     let tpm = try SoftwareTPM()

@@ -60,6 +60,22 @@ struct KeyringStoresTests {
     }
   }
 
+  @Test func `another place for data`() throws {
+    for (file, text, folder) in [
+      ("/home/alice/.config/environment.d/10.conf", "A=b\nXDG_DATA_HOME=$HOME/.data\n", ".data"),
+      ("/home/alice/.config/environment.d/10.conf", "XDG_DATA_HOME=\"${HOME}/x/y/\"\n", "x/y"),
+      ("/home/alice/.pam_environment", "XDG_DATA_HOME DEFAULT=@{HOME}/.data\n", ".data"),
+      ("/etc/environment", "XDG_DATA_HOME=/home/alice/.data\n", ".data"),
+      ("/etc/environment", "XDG_DATA_HOME=/srv/data\n", ".local/share"),
+      ("/etc/environment", "XDG_DATA_HOME=/home/alice/../bob\n", ".local/share"),
+      ("/etc/environment", "#XDG_DATA_HOME=/home/alice/.data\n", ".local/share"),
+    ] {
+      let tree = try tree([file: text, "/home/alice/\(folder)/keyrings/login.keyring": KeyringGnomeTests.plain])
+      try tree.write("/home/alice/\(folder)/kwalletd/kdewallet.kwl", "KWALLET\n\r\0\r\n")
+      #expect(try defaults(tree) == ["secrets@gnome-keyring:login", "secrets@kwallet:kdewallet"], "\(text)")
+    }
+  }
+
   // MARK: Whose
 
   @Test func `only the users that were asked for are reported`() throws {
@@ -77,6 +93,10 @@ struct KeyringStoresTests {
     #expect(Set(try look(["root"]).doors.map(\.subject)) == ["*", "root"])
     #expect(Set(try look(["root"]).remarks.map(\.subject)).subtracting(["*"]).isEmpty)
     #expect(Set(try look(["alice"]).remarks.map(\.subject)).contains("alice"))
+    // A gap belongs to whoever's home it is in.
+    tree.makeFolder("/root/.ssh")
+    for number in 0..<600 { try tree.overwrite("/root/.ssh/key\(number)", []) }
+    #expect(try look(["root"]).gaps.count == 1 && look(["alice"]).gaps.isEmpty)
   }
 
   private static let agent = "\(Repository.products)/posture-agent"

@@ -11,7 +11,7 @@ enum FSCryptDoors {
     var seen: [String: FSCrypt] = [:]
     let points = context.volumes.mounts.mounts.map(\.point)
     // systemd-homed has policies of its own, and the user record says what opens them.
-    for person in context.accounts.people where person.source != .homed {
+    for person in context.people where person.source != .homed {
       let point = context.volumes.mounts.mount(holding: person.home)?.point ?? "/"
       let metadata = seen[point] ?? FSCrypt(context.system, mount: point, others: ["/"] + points)
       seen[point] = metadata

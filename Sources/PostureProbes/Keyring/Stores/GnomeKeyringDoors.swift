@@ -8,7 +8,7 @@ enum GnomeKeyringDoors {
 
   static func look(_ context: KeyringContext) -> ProbeResult {
     var result = ProbeResult()
-    for person in context.accounts.people {
+    for person in context.people {
       result.add(look(context, person))
       result.add(later(context, Home(context.system, person)))
     }
@@ -17,7 +17,7 @@ enum GnomeKeyringDoors {
 
   /// oo7 keeps its own format in a folder below, and takes the older files over as they are used.
   private static func later(_ context: KeyringContext, _ home: Home) -> ProbeResult {
-    let folder = ".local/share/keyrings/v1"
+    let folder = "\(DataFolder.of(home))/keyrings/v1"
     var result = ProbeResult()
     let names = (try? home.list(folder)) ?? []
     for file in names.prefix(mostFiles) where file.hasSuffix(suffix) && file.utf8.count > suffix.utf8.count {
@@ -53,7 +53,7 @@ enum GnomeKeyringDoors {
 
   /// The old place counts only where the present one is missing.
   private static func folder(_ home: Home) -> String? {
-    [".local/share/keyrings", ".gnome2/keyrings"].first(where: home.exists)
+    ["\(DataFolder.of(home))/keyrings", ".gnome2/keyrings"].first(where: home.exists)
   }
 
   /// The alias file names the collection that new secrets go to; empty or missing it is `login`.

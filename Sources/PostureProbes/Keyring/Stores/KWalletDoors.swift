@@ -3,9 +3,7 @@ import Posture
 /// The wallets of KWallet in each owner's home.
 enum KWalletDoors {
   private static let suffix = ".kwl"
-  private static let folders = [
-    ".local/share/kwalletd", ".kde/share/apps/kwallet", ".kde4/share/apps/kwallet",
-  ]
+  private static let oldFolders = [".kde/share/apps/kwallet", ".kde4/share/apps/kwallet"]
   private static let mostFiles = 64
   /// Trying a password costs some 20 ms of CPU; in one examination so many are tried.
   private static let mostTrials = 4
@@ -13,12 +11,13 @@ enum KWalletDoors {
   static func look(_ context: KeyringContext) -> ProbeResult {
     var trials = mostTrials
     var result = ProbeResult()
-    for person in context.accounts.people { result.add(look(context, Home(context.system, person), &trials)) }
+    for person in context.people { result.add(look(context, Home(context.system, person), &trials)) }
     return result
   }
 
   private static func look(_ context: KeyringContext, _ home: Home, _ trials: inout Int) -> ProbeResult {
     var result = ProbeResult()
+    let folders = ["\(DataFolder.of(home))/kwalletd"] + oldFolders
     guard let folder = folders.first(where: home.exists) else { return result }
     let names: [String]
     do throws(System.Unreadable) { names = try home.list(folder) } catch {

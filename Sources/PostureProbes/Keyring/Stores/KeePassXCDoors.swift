@@ -5,7 +5,7 @@ enum KeePassXCDoors {
   static func look(_ context: KeyringContext) -> ProbeResult {
     var result = ProbeResult()
     guard context.system.exists("/usr/bin/keepassxc") else { return result }
-    for person in context.accounts.people {
+    for person in context.people {
       let home = Home(context.system, person)
       let path = ".config/keepassxc/keepassxc.ini"
       guard let file = try? home.read(path, cap: 256 << 10), isServing(KeyFile(file.text)) else { continue }

@@ -18,7 +18,7 @@ enum SSHKeyDoors {
 
   static func look(_ context: KeyringContext) -> ProbeResult {
     var result = ProbeResult()
-    for person in context.accounts.people {
+    for person in context.people {
       var found = look(Home(context.system, person))
       for index in found.doors.indices {
         found.doors[index].liesOn = context.volumes.door(holding: person.home)

@@ -4,7 +4,7 @@ import Posture
 enum UnreadableHomes {
   static func look(_ context: KeyringContext) -> ProbeResult {
     var result = ProbeResult()
-    for person in context.accounts.people where person.home.hasPrefix("/") {
+    for person in context.people where person.home.hasPrefix("/") {
       let home = Home(context.system, person)
       // Any name will do: without the right to search the home, not even its absence shows.
       do throws(System.Unreadable) { _ = try context.system.status(home.path(".local")) } catch {
