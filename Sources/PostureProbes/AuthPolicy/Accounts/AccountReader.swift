@@ -67,7 +67,8 @@ struct AccountReader {
         note(compat: row.fields[0], &excluded)
         continue
       }
-      guard row.fields.count >= 7, !excluded.contains(row.fields[0]) else { continue }
+      // What stands behind the group's number may be missing.
+      guard row.fields.count >= 4, !excluded.contains(row.fields[0]) else { continue }
       add(row, path, shadow, source)
     }
   }
@@ -82,9 +83,11 @@ struct AccountReader {
     _ row: ColonTable.Row, _ path: String, _ shadow: ShadowTable, _ source: Account.Source
   ) {
     let fields = row.fields
-    guard !fields[0].isEmpty, let uid = UInt32(fields[2]), let gid = UInt32(fields[3]),
+    guard !fields[0].isEmpty, let uid = CNumber.unsigned(fields[2]), let gid = CNumber.unsigned(fields[3]),
       known.insert(fields[0]).inserted
     else { return }
+    let home = fields.count > 5 ? fields[5] : ""
+    let shell = fields.dropFirst(6).joined(separator: ":")
     let secret = Secret(fields, shadow, Place(path, line: row.line))
     if secret.isTooCostly {
       let cause = Cause(
@@ -95,9 +98,9 @@ struct AccountReader {
     let ageing = secret.age?.state(day: Int(system.now / 86_400)) ?? .none
     accounts.append(
       Account(
-        name: fields[0], uid: uid, gid: gid, home: fields[5], shell: fields[6], kind: kind(uid, fields[6]),
+        name: fields[0], uid: uid, gid: gid, home: home, shell: shell, kind: kind(uid, shell),
         password: secret.field.password, scheme: secret.field.scheme,
-        account: Accounts.state(ageing, fields[6]), hash: secret.hash, isUnshadowed: secret.isUnshadowed,
+        account: Accounts.state(ageing, shell), hash: secret.hash, isUnshadowed: secret.isUnshadowed,
         hasNoShadowRow: secret.hasNoShadowRow, groups: groups.groups(of: fields[0], primary: gid),
         place: secret.place, source: source, ageing: ageing, age: secret.age))
   }

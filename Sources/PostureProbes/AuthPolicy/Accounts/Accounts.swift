@@ -11,6 +11,7 @@ struct Accounts: Sendable {
   let result: ProbeResult
   let sources: NameSources
   let loginDefinitions: LoginDefinitions
+  let netgroups: Netgroups
 
   private let groups: GroupTable
   private let byName: [String: Int]
@@ -22,6 +23,7 @@ struct Accounts: Sendable {
     loginDefinitions = reader.definitions
     externalSources = reader.externalSources
     groups = reader.groups
+    netgroups = Netgroups(system, reader.sources.netgroup, hasDirectory: !reader.externalSources.isEmpty)
     byName = Dictionary(all.enumerated().map { ($0.element.name, $0.offset) }) { first, _ in first }
     var result = reader.result
     result.subjects = all.filter { $0.kind != .service }.map(Self.subject) + externalSources.map(Self.external)

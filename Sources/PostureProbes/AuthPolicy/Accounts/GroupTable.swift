@@ -7,14 +7,16 @@ struct GroupTable: Sendable {
 
   mutating func add(_ system: System, _ path: String) {
     do throws(System.Unreadable) {
-      for row in try ColonTable(system, path).rows where row.fields.count >= 4 { add(row.fields) }
+      for row in try ColonTable(system, path).rows where row.fields.count >= 3 { add(row.fields) }
     } catch { if error != .missing { failure = failure ?? error } }
   }
 
   private mutating func add(_ fields: [String]) {
-    guard !fields[0].hasPrefix("+"), !fields[0].hasPrefix("-"), names.insert(fields[0]).inserted else { return }
-    if let id = UInt32(fields[2]), nameOfID[id] == nil { nameOfID[id] = fields[0] }
-    for member in fields[3].split(separator: ",") {
+    guard !fields[0].hasPrefix("+"), !fields[0].hasPrefix("-"), let id = CNumber.unsigned(fields[2]) else { return }
+    names.insert(fields[0])
+    if nameOfID[id] == nil { nameOfID[id] = fields[0] }
+    // Whoever stands in a second row of a name is a member too (getgrouplist(3)).
+    for member in fields.dropFirst(3).joined(separator: ":").split(separator: ",") {
       groupsOfMember[member.trimmed, default: []].insert(fields[0])
     }
   }

@@ -4,6 +4,7 @@ struct NameSources: Sendable {
   private(set) var shadow = ["files"]
   private(set) var group = ["files"]
   private(set) var sudoers = ["files"]
+  private(set) var netgroup = ["files"]
 
   init() {}
 
@@ -25,6 +26,7 @@ struct NameSources: Sendable {
     case "shadow": shadow = sources
     case "group": group = sources
     case "sudoers": sudoers = sources
+    case "netgroup": netgroup = sources
     default: break
     }
   }

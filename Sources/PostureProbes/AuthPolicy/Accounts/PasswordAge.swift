@@ -5,23 +5,26 @@ struct PasswordAge: Hashable, Sendable {
   var inactive = -1
   var expiry = -1
 
-  /// nil for a row that the C library passes over: too few fields, or no number where one belongs.
+  /// nil for a row that the C library passes over: a field too few or too many, or no number where one belongs.
   init?(_ fields: [String]) {
-    guard fields.count >= 5 else { return nil }
-    var numbers: [Int] = []
-    for field in fields[2..<min(8, fields.count)] {
-      guard let number = Self.number(field) else { return nil }
-      numbers.append(number)
-    }
-    numbers += Array(repeating: -1, count: 6 - numbers.count)
-    (changed, maximum, inactive, expiry) = (numbers[0], numbers[2], numbers[4], numbers[5])
+    guard let changed = Self.number(fields, 2), Self.number(fields, 3) != nil,
+      let maximum = Self.number(fields, 4, mayEnd: true)
+    else { return nil }
+    (self.changed, self.maximum) = (changed, maximum)
+    let rest = fields.dropFirst(5).joined(separator: ":")
+    // The old form ends here.
+    guard rest.utf8.contains(where: { !ASCII.isSpace($0) }) else { return }
+    guard Self.number(fields, 5) != nil, let inactive = Self.number(fields, 6),
+      let expiry = Self.number(fields, 7, mayEnd: true),
+      fields.count == 8 || (fields.count == 9 && CNumber.orNone(fields[8]) != nil)
+    else { return nil }
+    (self.inactive, self.expiry) = (inactive, expiry)
   }
 
-  /// As glibc reads it: digits only, cut to 32 bits, so that a number too large is -1.
-  private static func number(_ field: String) -> Int? {
-    guard field.utf8.allSatisfy(ASCII.isDigit) else { return nil }
-    if field.isEmpty { return -1 }
-    return Int(Int32(truncatingIfNeeded: min(UInt64(field) ?? .max, 0xffff_ffff)))
+  /// A field that another one has to follow, unless it `mayEnd` the row; -1 where it is empty.
+  private static func number(_ fields: [String], _ index: Int, mayEnd: Bool = false) -> Int? {
+    guard index + 1 < fields.count || (mayEnd && index + 1 == fields.count && !fields[index].isEmpty) else { return nil }
+    return CNumber.orNone(fields[index]).map { Int(Int32(bitPattern: $0)) }
   }
 
   /// What pam_unix makes of it on that day.

@@ -1,4 +1,5 @@
 import Posture
+import PosturePlatform
 import Synchronization
 
 /// What the hash field of shadow(5), or of passwd(5), says.
@@ -25,6 +26,11 @@ struct PasswordField: Hashable, Sendable {
     self.scheme = scheme
   }
 
+  fileprivate init(tooCostly scheme: String) {
+    self.init(.unreadable, scheme: scheme)
+    isTooCostly = true
+  }
+
   private static let hashCharacters = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789./".utf8)
 
   static func isHashText(_ text: some Sequence<UInt8>) -> Bool { text.allSatisfy(hashCharacters.contains) }
@@ -48,11 +54,10 @@ enum HashScheme {
   ]
 
   static func classify(_ hash: String) -> PasswordField {
-    HashMemory.shared.field(of: hash) {
-      guard let known = prefixes.first(where: { hash.hasPrefix($0.prefix) }) else { return withoutPrefix(hash) }
-      return tried(hash, known.name)
-    }
+    HashMemory.shared.field(of: hash) { name(of: hash).map { tried(hash, $0) } ?? withoutPrefix(hash) }
   }
+
+  static func name(of hash: String) -> String? { prefixes.first { hash.hasPrefix($0.prefix) }?.name }
 
   private static func withoutPrefix(_ hash: String) -> PasswordField {
     let count = hash.utf8.count
@@ -67,11 +72,7 @@ enum HashScheme {
   /// Lets the C library hash the empty password. What it makes of the field's setting also tells whether any password
   /// could ever give the field.
   private static func tried(_ hash: String, _ name: String) -> PasswordField {
-    guard HashCost.isBearable(hash, name) else {
-      var field = PasswordField(.unreadable, scheme: name)
-      field.isTooCostly = true
-      return field
-    }
+    guard HashCost.isBearable(hash, name) else { return PasswordField(tooCostly: name) }
     guard let made = HashTrial.hashOfEmpty(hash) else { return PasswordField(.unmatchable, scheme: nil) }
     if made == hash { return PasswordField(.emptyHash, scheme: name) }
     return isSameShape(made, hash) ? PasswordField(.set, scheme: name) : PasswordField(.unmatchable, scheme: name)
@@ -88,43 +89,63 @@ enum HashScheme {
   }
 }
 
-/// What was found out about hashes before: trying one takes twenty milliseconds, and an agent examines again and again.
+/// What was found out about hashes before: trying one takes twenty milliseconds or more, and an agent examines again and
+/// again.
 private final class HashMemory: Sendable {
   static let shared = HashMemory()
 
-  /// By a keyed digest of the field, so that no hash stays in memory for it.
-  private let known = Mutex<[Int: PasswordField]>([:])
+  private struct State {
+    /// By a keyed digest of the field, so that no hash stays in memory for it.
+    var known: [Int: PasswordField] = [:]
+    /// Hashes that take most of a second: so many at once, one more each half a minute.
+    var costly = Bucket(every: 30_000, burst: 8)
+  }
+  private let state = Mutex(State())
   private static let limit = 1024
 
   func field(of hash: String, _ find: () -> PasswordField) -> PasswordField {
     var hasher = Hasher()
     hasher.combine(hash)
     let key = hasher.finalize()
-    if let field = known.withLock({ $0[key] }) { return field }
+    if let field = state.withLock({ $0.known[key] }) { return field }
+    if let scheme = HashScheme.name(of: hash), HashCost.isHigh(hash, scheme),
+      !state.withLock({ $0.costly.takeNow(Clock.boottimeMilliseconds) })
+    {
+      return PasswordField(tooCostly: scheme)
+    }
     let field = find()
-    known.withLock {
-      if $0.count >= Self.limit { $0.removeAll() }
-      $0[key] = field
+    state.withLock {
+      if $0.known.count >= Self.limit { $0.known.removeAll() }
+      $0.known[key] = field
     }
     return field
   }
 }
 
-/// How long a hash may take: fields are under the control of whoever writes shadow(5). A malformed setting costs
-/// nothing, for the library refuses it.
+/// How long a hash may take, about a second: fields are under the control of whoever writes shadow(5), and tools that set
+/// up machines ask for much (656,000 rounds of sha512crypt). A malformed setting costs nothing, for the library refuses it.
 enum HashCost {
-  static func isBearable(_ hash: String, _ scheme: String) -> Bool {
+  /// Whether it may be tried at all.
+  static func isBearable(_ hash: String, _ scheme: String) -> Bool { isWithin(hash, scheme, factor: 1) }
+
+  /// More than a fifth of a second, so that a file full of them takes long.
+  static func isHigh(_ hash: String, _ scheme: String) -> Bool { !isWithin(hash, scheme, factor: 4) }
+
+  /// Whether the hash takes at most about a second, divided by `factor`.
+  private static func isWithin(_ hash: String, _ scheme: String, factor: Int) -> Bool {
     guard hash.utf8.count <= 512 else { return false }
     let parts = hash.split(separator: "$", omittingEmptySubsequences: false).map(String.init)
     let setting = parts.count > 2 ? parts[2] : ""
+    let doublings = factor.trailingZeroBitCount
     switch scheme {
-    case "sha512crypt", "sha256crypt": return rounds(parts, default: 5000) <= 50_000
-    case "sunmd5": return rounds(hash.split { $0 == "$" || $0 == "," }.map(String.init), default: 0) <= 50_000
-    case "sha1crypt": return number(setting) <= 600_000
-    case "bcrypt": return number(setting) <= 12
-    case "yescrypt", "gostYescrypt": return isBearableYescrypt(Array(setting.utf8))
-    case "scrypt": return isBearableScrypt(Array(setting.utf8))
-    case "bsdicrypt": return count(Array(hash.utf8)[1..<5]) <= 100_000
+    case "sha512crypt", "sha256crypt": return rounds(parts, default: 5000) <= 1_000_000 / factor
+    case "sunmd5":
+      return rounds(hash.split { $0 == "$" || $0 == "," }.map(String.init), default: 0) <= 200_000 / factor
+    case "sha1crypt": return number(setting) <= 600_000 / factor
+    case "bcrypt": return number(setting) <= 14 - doublings
+    case "yescrypt", "gostYescrypt": return isBearableYescrypt(Array(setting.utf8), 16 - doublings)
+    case "scrypt": return isBearableScrypt(Array(setting.utf8), 16 - doublings)
+    case "bsdicrypt": return count(Array(hash.utf8)[1..<5]) <= 400_000 / factor
     default: return true
     }
   }
@@ -156,14 +177,14 @@ enum HashCost {
   }
 
   /// `j9T`: flavour, log2 of the cost less one, block size less one; anything longer sets further parameters.
-  private static func isBearableYescrypt(_ setting: [UInt8]) -> Bool {
+  private static func isBearableYescrypt(_ setting: [UInt8], _ limit: Int) -> Bool {
     guard setting.count >= 3, let cost = value(setting[1]), let block = value(setting[2]) else { return true }
-    return setting.count == 3 && cost <= 13 && block <= 31
+    return setting.count == 3 && cost <= limit && block <= 31
   }
 
   /// One character of log2 of the cost, then five each of block size and parallelism.
-  private static func isBearableScrypt(_ setting: [UInt8]) -> Bool {
+  private static func isBearableScrypt(_ setting: [UInt8], _ limit: Int) -> Bool {
     guard setting.count >= 11, let cost = value(setting[0]) else { return true }
-    return cost <= 14 && count(setting[1..<6]) <= 32 && count(setting[6..<11]) <= 2
+    return cost <= limit && count(setting[1..<6]) <= 32 && count(setting[6..<11]) <= 2
   }
 }

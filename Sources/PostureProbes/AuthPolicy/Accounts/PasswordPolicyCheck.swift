@@ -67,15 +67,18 @@ struct PasswordPolicyCheck {
   private func history() -> PasswordPolicy.Rule {
     if let (line, because) = binding(["pam_pwhistory.so"]) {
       var remember = Setting(10)
-      for path in ["/usr/etc/security/pwhistory.conf", "/etc/security/pwhistory.conf"] {
-        for entry in ConfigurationLines(context.system, path) where entry.name == "remember" {
-          remember.set(entry.value, entry.place)
-        }
-      }
+      for entry in historyFile where entry.name == "remember" { remember.set(entry.value, entry.place) }
       line.arguments.filter { $0.hasPrefix("remember=") }.forEach { remember.set(String($0.dropFirst(9)), line.place) }
       return rule(remember.value > 0, [("remember", .integer(Int64(remember.value)))], because + remember.because)
     }
     return ownHistory() ?? rule(false, [("remember", .null)], absence(["pam_pwhistory.so"]))
+  }
+
+  /// Upstream reads a file since 1.5.3; Red Hat's older versions have taken that over, Debian's have not.
+  private var historyFile: [ConfigurationLines.Entry] {
+    if context.pam.dialect.hasAtInclude, let version = context.pam.version, version < PAM.Version(1, 5, 3) { return [] }
+    let paths = ["/etc/security/pwhistory.conf", "/usr/etc/security/pwhistory.conf"]
+    return paths.first(where: context.system.exists).map { Array(ConfigurationLines(context.system, $0)) } ?? []
   }
 
   /// pam_unix can keep old passwords itself.

@@ -4,6 +4,7 @@ import Posture
 enum ConsoleDoors {
   static func look(_ context: AuthContext) -> ProbeResult {
     let kernel = BootWords(context.system)
+    if let word = kernel.value("init"), let result = shellInsteadOfInit(word, kernel, context) { return result }
     switch context.startup.kind {
     case .systemd: return doors(context, SystemdConsoles(context, kernel).lines)
     case .sysvinit: return inittab(context, isBusyBox: false)
@@ -12,6 +13,15 @@ enum ConsoleDoors {
     case .other: return notModelled("an init that is not known")
     case .none: return ProbeResult()
     }
+  }
+
+  /// `init=/bin/sh`, as it is written where the machine boots from: every start ends in a shell of root's.
+  private static func shellInsteadOfInit(
+    _ program: String, _ kernel: BootWords, _ context: AuthContext
+  ) -> ProbeResult? {
+    guard TerminalReader(system: context.system).read([program]) == .rootShell, let place = kernel.place else { return nil }
+    let line = ConsoleLine(terminal: "console", reading: .rootShell, observed: "init=\(program)", place: place)
+    return doors(context, [line])
   }
 
   private static func inittab(_ context: AuthContext, isBusyBox: Bool) -> ProbeResult {
@@ -58,7 +68,7 @@ enum ConsoleDoors {
 
   private static func stockDoors(_ context: AuthContext, _ lines: [ConsoleLine], _ people: [Person]) -> [Door] {
     guard !lines.isEmpty else { return [] }
-    let terminals = lines.map(\.representative)
+    let terminals = lines.flatMap(\.representatives)
     let programs = Set(lines.compactMap(\.program)).sorted().map { LoginProgram($0, context) }
     return context.rows("login@console", .entry, people: people) { person in
       let outcomes = programs.map { $0.outcome(for: person.account, terminals: terminals) }
@@ -95,12 +105,12 @@ extension ConsoleLine {
     return call.program
   }
 
-  /// A terminal that stands for a template's.
-  var representative: String {
+  /// Terminals that stand for a template's: as many as logind serves by default.
+  var representatives: [String] {
     switch terminal {
-    case "tty*": "tty1"
-    case "ttyS*": "ttyS0"
-    default: terminal
+    case "tty*": (1...6).map { "tty\($0)" }
+    case "ttyS*": ["ttyS0"]
+    default: [terminal]
     }
   }
 }
@@ -152,7 +162,7 @@ struct ConsoleRows {
 
   private func login(_ call: LoginCall, _ person: Person) -> PAM.Outcome {
     let program = LoginProgram(call.program, context)
-    let asked = { program.outcome(for: person.account, terminals: [line.representative]) }
+    let asked = { program.outcome(for: person.account, terminals: line.representatives) }
     guard call.skipsAuthentication else { return asked() }
     if case .only(let user) = call.user, !isMeant(person, user) {
       return .closed(Reason("agetty.autologin", line.place))
@@ -163,7 +173,7 @@ struct ConsoleRows {
       return outcome
     }
     var outcome = program.outcome(
-      for: person.account, skipsAuthentication: true, terminals: [line.representative])
+      for: person.account, skipsAuthentication: true, terminals: line.representatives)
     let isNamed = named != nil
     outcome.because.insert(Reason(isNamed ? "agetty.autologin" : "login.skipsAuthentication", line.place), at: 0)
     if let credential = line.credential { outcome.because.append(Reason("credential", credential)) }

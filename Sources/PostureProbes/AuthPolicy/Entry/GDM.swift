@@ -20,13 +20,14 @@ struct GDM {
     return setup
   }
 
-  /// One file is compiled in, by distribution; /run overrides it.
+  /// One file is compiled in, by distribution; /run overrides it. Where the distribution is not known, the one that is there.
   private var files: [String] {
-    let system = context.system
     let all = ["/etc/gdm3/custom.conf", "/etc/gdm3/daemon.conf", "/etc/gdm/custom.conf"]
-    let isUbuntu = context.distribution.id == "ubuntu" || context.distribution.like.contains("ubuntu")
-    let own = isUbuntu ? all[0] : context.distribution.isDebian ? all[1] : all[2]
-    let chosen = system.exists(own) ? own : all.first(where: system.exists) ?? own
+    let distribution = context.distribution
+    let isUbuntu = distribution.id == "ubuntu" || distribution.like.contains("ubuntu")
+    let own = isUbuntu ? all[0] : distribution.isDebian ? all[1] : all[2]
+    let isKnown = distribution.id != "linux" || !distribution.like.isEmpty
+    let chosen = isKnown ? own : all.first(where: context.system.exists) ?? own
     return [chosen, "/run/gdm3/custom.conf", "/run/gdm/custom.conf"]
   }
 

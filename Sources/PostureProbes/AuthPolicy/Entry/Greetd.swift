@@ -70,7 +70,7 @@ struct Greetd {
   }
 }
 
-/// The flat part of TOML: tables of strings and numbers.
+/// The flat part of TOML: tables of strings and numbers, also inline ones and dotted keys.
 struct TOMLTable {
   struct Value: Hashable {
     var text: String
@@ -86,9 +86,35 @@ struct TOMLTable {
       if line.hasPrefix("["), let end = line.firstIndex(of: "]") {
         table = line[line.index(after: line.startIndex)..<end].trimmed
       } else if !line.hasPrefix("#"), let equals = line.firstIndex(of: "=") {
-        let key = line[..<equals].trimmed
-        values["\(table).\(key)"] = Value(text: Self.value(line[line.index(after: equals)...].trimmed), line: index + 1)
+        add(table, line[..<equals].trimmed, line[line.index(after: equals)...].trimmed, index + 1)
       }
+    }
+  }
+
+  private mutating func add(_ table: String, _ key: String, _ text: String, _ line: Int) {
+    let name = (table.isEmpty ? "" : "\(table).") + key.filter { $0 != "\"" && $0 != " " }
+    guard text.hasPrefix("{") else {
+      values[name] = Value(text: Self.value(text), line: line)
+      return
+    }
+    for (key, text) in Self.pairs(text.dropFirst()) { values["\(name).\(key)"] = Value(text: Self.value(text), line: line) }
+  }
+
+  /// `a = "x", b = 1 }`
+  private static func pairs(_ text: Substring) -> [(String, String)] {
+    var parts = [""]
+    var quote: Character?
+    for character in text {
+      if quote == nil, character == "}" { break }
+      if quote == nil, character == "," {
+        parts.append("")
+        continue
+      }
+      if character == quote { quote = nil } else if quote == nil, character == "\"" || character == "'" { quote = character }
+      parts[parts.count - 1].append(character)
+    }
+    return parts.compactMap { part in
+      part.firstIndex(of: "=").map { (part[..<$0].trimmed, part[part.index(after: $0)...].trimmed) }
     }
   }
 

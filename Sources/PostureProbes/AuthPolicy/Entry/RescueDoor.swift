@@ -51,12 +51,30 @@ struct RescueDoor {
       observed: command.words.joined(separator: " "), place: command.place)
     // systemd's wrapper takes the force from its environment.
     if case .sulogin(false) = way.reading, Programs.base(command.program) == "systemd-sulogin-shell",
-      Self.isTrue(environment["SYSTEMD_SULOGIN_FORCE"])
+      let (value, place) = force(unit, environment), Self.isTrue(value)
     {
       way.reading = .sulogin(isForced: true)
-      way.place = unit.values("Environment").last { $0.value.contains("SYSTEMD_SULOGIN_FORCE") }?.place ?? way.place
+      way.place = place ?? way.place
     }
     return way
+  }
+
+  private static let variable = "SYSTEMD_SULOGIN_FORCE"
+
+  /// Of the unit itself, else of the manager, which every service inherits.
+  private func force(_ unit: Unit, _ environment: [String: String]) -> (String, Place?)? {
+    if let value = environment[Self.variable] {
+      return (value, unit.values("Environment").last { $0.value.contains(Self.variable) }?.place)
+    }
+    let kernel = BootWords(context.system)
+    if let value = kernel.environment(Self.variable) { return (value, kernel.place) }
+    let settings = SystemdConfiguration.settings("system.conf", context.system)
+    for setting in settings.reversed() where setting.key == "DefaultEnvironment" {
+      var variables: [String: String] = [:]
+      for word in UnitWords.split(setting.value) { UnitWords.assign(word, in: &variables) }
+      if let value = variables[Self.variable] { return (value, setting.place) }
+    }
+    return nil
   }
 
   private static func isTrue(_ value: String?) -> Bool {

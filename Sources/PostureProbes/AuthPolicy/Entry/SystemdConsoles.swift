@@ -47,10 +47,8 @@ struct SystemdConsoles {
   /// How many virtual terminals logind serves when somebody switches to them (logind.conf(5)).
   private var automaticTerminals: Int {
     var number = 6
-    for path in LogindFiles.paths(system) {
-      for setting in UnitFile.parse(system.text(path) ?? "", path: path) where setting.key == "NAutoVTs" {
-        number = Int(setting.value) ?? number
-      }
+    for setting in SystemdConfiguration.settings("logind.conf", system) where setting.key == "NAutoVTs" {
+      number = Int(setting.value) ?? number
     }
     return number
   }
@@ -132,17 +130,4 @@ struct SystemdConsoles {
     "getty@", "serial-getty@", "container-getty@", "console-getty.", "autovt@", "debug-shell.", "rescue.", "emergency.",
     "display-manager.",
   ]
-}
-
-/// logind.conf and its drop-ins, weakest first.
-enum LogindFiles {
-  static func paths(_ system: System) -> [String] {
-    let main = ["/etc/systemd/logind.conf", "/run/systemd/logind.conf", "/usr/lib/systemd/logind.conf"]
-      .first(where: system.exists)
-    var byName: [String: String] = [:]
-    for folder in ["/usr/lib", "/usr/local/lib", "/run", "/etc"].map({ "\($0)/systemd/logind.conf.d" }) {
-      for name in (try? system.list(folder)) ?? [] where name.hasSuffix(".conf") { byName[name] = "\(folder)/\(name)" }
-    }
-    return [main].compactMap { $0 } + byName.sorted { $0.key < $1.key }.map(\.value)
-  }
 }

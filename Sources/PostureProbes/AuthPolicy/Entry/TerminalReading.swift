@@ -49,7 +49,7 @@ struct TerminalReader {
     let program = first.hasPrefix("-") ? String(first.dropFirst()) : first
     let arguments = Array(words.dropFirst())
     switch Programs.base(program) {
-    case "agetty", "getty", "mingetty", "fgetty", "ngetty", "getty.agetty":
+    case "agetty", "getty", "mingetty", "fgetty", "ngetty", "rungetty", "getty.agetty":
       return getty(arguments, depth)
     case "login": return login(program, arguments)
     case "sulogin": return .sulogin(isForced: arguments.contains { $0 == "-e" || $0 == "--force" })

@@ -78,6 +78,9 @@ extension PAM {
       ((try? system.list("/nix/store")) ?? []).filter { $0.range(ofText: "linux-pam-") != nil }
     }
 
+    /// This disk shows which modules there are.
+    var areKnown: Bool { !folders.isEmpty }
+
     /// Whether libpam can load what a line names. It adds no suffix. Where this disk has no folder of modules at all,
     /// nothing can be said, and the line is believed.
     func has(_ module: String) -> Bool {

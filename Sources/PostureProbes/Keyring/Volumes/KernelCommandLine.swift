@@ -8,50 +8,8 @@ struct KernelCommandLine: Sendable {
   /// The running one, else what the boot loader's entries hold.
   init(_ system: System) {
     let boot = BootWords(system)
-    if let place = boot.place {
-      (words, self.place) = (boot.words, Place(place.file))
-    } else {
-      (words, place) =
-        Self.loaderEntry(system) ?? Self.grubMenu(system) ?? Self.extlinux(system) ?? Self.grubSettings(system)
-    }
-  }
-
-  private static func loaderEntry(_ system: System) -> ([String], Place)? {
-    let folder = "/boot/loader/entries"
-    let entries = ((try? system.list(folder)) ?? []).filter { $0.hasSuffix(".conf") }
-    for entry in entries.prefix(16) {
-      let lines = lines(system, "\(folder)/\(entry)", after: "options")
-      if !lines.isEmpty { return (lines.flatMap { $0 }, Place("\(folder)/\(entry)")) }
-    }
-    return nil
-  }
-
-  private static func grubMenu(_ system: System) -> ([String], Place)? {
-    line(system, "/boot/grub/grub.cfg", after: "linux") ?? line(system, "/boot/grub2/grub.cfg", after: "linux")
-  }
-
-  private static func extlinux(_ system: System) -> ([String], Place)? {
-    line(system, "/boot/extlinux/extlinux.conf", after: "append")
-      ?? line(system, "/boot/extlinux.conf", after: "append")
-  }
-
-  /// The words of the first line that begins with `keyword`.
-  private static func line(_ system: System, _ path: String, after keyword: String) -> ([String], Place)? {
-    lines(system, path, after: keyword).first.map { ($0, Place(path)) }
-  }
-
-  private static func lines(_ system: System, _ path: String, after keyword: String) -> [[String]] {
-    (system.text(path) ?? "").split(separator: "\n").map(words)
-      .filter { $0.first?.lowercased() == keyword }.map { Array($0.dropFirst()) }
-  }
-
-  private static func grubSettings(_ system: System) -> ([String], Place) {
-    let path = "/etc/default/grub"
-    let lines = (system.text(path) ?? "").split(separator: "\n").filter { $0.hasPrefix("GRUB_CMDLINE_LINUX") }
-    let words = lines.flatMap { line in
-      Self.words(line.drop { $0 != "=" }.dropFirst().filter { $0 != "\"" && $0 != "'" })
-    }
-    return (words, Place(path))
+    words = boot.words
+    place = boot.place.map { Place($0.file) } ?? Place("/etc/default/grub")
   }
 
   private static func words(_ text: some StringProtocol) -> [String] {

@@ -149,7 +149,9 @@ struct SudoersJudge: Sendable {
     case (.gid(let gid), .account(let account)):
       gid == account.gid || (groups.name(of: gid).map(account.isMember) ?? false)
     case (.gid(let gid), .external): groups.name(of: gid) == nil ? assumption : false
-    case (.netgroup, _): groups.hasNetgroups || !accounts.externalSources.isEmpty ? assumption : false
+    case (.netgroup(let text), .account(let account)):
+      accounts.netgroups.contains(text, user: account.name) ?? assumption
+    case (.netgroup, .external): assumption
     case (.foreignGroup, _): accounts.externalSources.isEmpty ? false : assumption
     case (.host, _), (.command, _), (.alias, _): false
     }
@@ -166,9 +168,16 @@ struct SudoersJudge: Sendable {
     switch name {
     case .all: true
     case .host(let text): Self.isAddress(text) ? assumption : host.matches(text) ?? assumption
-    case .netgroup: assumption
+    case .netgroup(let text): isThisHost(inGroup: text)
     default: false
     }
+  }
+
+  private func isThisHost(inGroup group: String) -> Bool {
+    guard let name = host.name, let short = host.short else {
+      return accounts.netgroups.contains(group) == false ? false : assumption
+    }
+    return Truth.any([name, short].map { accounts.netgroups.contains(group, host: $0) }) ?? assumption
   }
 
   /// An address or a network: which ones this host has is not in its files.
@@ -248,10 +257,9 @@ struct SudoersCommand: Sendable {
   }
 }
 
-/// Groups by number, and whether there are netgroups.
+/// Groups by number.
 struct GroupNumbers: Sendable {
   private let names: [UInt32: String]
-  let hasNetgroups: Bool
 
   init(_ system: System) {
     var names: [UInt32: String] = [:]
@@ -261,7 +269,6 @@ struct GroupNumbers: Sendable {
       names[gid] = String(fields[0])
     }
     self.names = names
-    hasNetgroups = system.exists("/etc/netgroup")
   }
 
   func name(of gid: UInt32) -> String? { names[gid] }

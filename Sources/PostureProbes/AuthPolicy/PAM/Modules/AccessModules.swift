@@ -1,5 +1,22 @@
 import Posture
 
+/// Yes, no, or nil for what cannot be told.
+enum Truth {
+  static func both(_ left: Bool?, _ right: Bool?) -> Bool? {
+    if left == false || right == false { return false }
+    return left == nil || right == nil ? nil : true
+  }
+
+  static func any(_ values: some Sequence<Bool?>) -> Bool? {
+    var result: Bool? = false
+    for value in values {
+      if value == true { return true }
+      if value == nil { result = nil }
+    }
+    return result
+  }
+}
+
 extension PAM {
   /// pam_access: access.conf(5), the first rule that matches.
   struct Access {
@@ -7,135 +24,120 @@ extension PAM {
 
     static let answer: ModuleModels.Model = { Access(question: $0).answer() }
 
-    private func answer() -> ModuleAnswer {
-      let path = question.value("accessfile") ?? "/etc/security/access.conf"
-      var paths = [path]
-      if question.value("accessfile") == nil {
-        let names = (try? question.system.list("/etc/security/access.d")) ?? []
-        paths += names.filter { $0.hasSuffix(".conf") }.map { "/etc/security/access.d/\($0)" }
-      }
+    /// What the rules come to.
+    private struct Decision {
       var codes: [Code] = []
+      /// Which of them it is depends on the address or terminal alone, which whoever comes may choose.
+      var isChosen = true
+    }
+
+    private func answer() -> ModuleAnswer {
+      var decision = Decision()
       for path in paths {
         do throws(System.Unreadable) {
-          if apply(try question.system.read(path).text, &codes) { return answer(codes) }
+          if apply(try question.system.read(path).text, &decision) { return answer(decision) }
         } catch {
           if error != .missing { return question.anything(question.unreadable(path, error)) }
         }
       }
-      return answer(codes + [.success])
+      decision.codes.append(.success)
+      return answer(decision)
     }
 
-    private func answer(_ codes: [Code]) -> ModuleAnswer {
-      let distinct = codes.reduce(into: [Code]()) { if !$0.contains($1) { $0.append($1) } }
-      guard distinct.count == 1 else {
+    /// A file that is named stands alone; else the ordinary one, then those of the folder, the vendor's under them.
+    private var paths: [String] {
+      if let file = question.value("accessfile") { return [file] }
+      var byName: [String: String] = [:]
+      for folder in ["/usr/etc/security/access.d", "/etc/security/access.d"] {
+        let names = (try? question.system.list(folder)) ?? []
+        for name in names where name.hasSuffix(".conf") { byName[name] = "\(folder)/\(name)" }
+      }
+      let main = ["/etc/security/access.conf", "/usr/etc/security/access.conf"]
+      return [main.first(where: question.system.exists) ?? main[0]]
+        + byName.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map(\.value)
+    }
+
+    private func answer(_ decision: Decision) -> ModuleAnswer {
+      let distinct = decision.codes.reduce(into: [Code]()) { if !$0.contains($1) { $0.append($1) } }
+      let grant = Cause("pamFilterGrants", observed: "pam_access.so permits")
+      if distinct.count > 1, !decision.isChosen {
         return .oneOf(distinct, Cause("conditionUnknown", observed: "access.conf: cannot be told"))
       }
-      return .fixed(
-        distinct[0],
-        grant: distinct[0] == .success ? Cause("pamFilterGrants", observed: "pam_access.so permits") : nil)
+      return ModuleAnswer(
+        ways: distinct.map { .init(needs: .none, codes: [$0]) }, grant: distinct.contains(.success) ? grant : nil)
     }
 
     /// True once a rule has decided.
-    private func apply(_ text: String, _ codes: inout [Code]) -> Bool {
+    private func apply(_ text: String, _ decision: inout Decision) -> Bool {
+      let separators = question.value("listsep") ?? ", \t"
+      let colon = question.value("fieldsep")?.first ?? ":"
       for line in text.split(separator: "\n") where !line.hasPrefix("#") {
-        let fields = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).map {
-          $0.split { $0 == " " || $0 == "\t" || $0 == "," }.map(String.init)
-        }
-        guard fields.count == 3, let sign = fields[0].first, sign == "+" || sign == "-" else { continue }
+        let parts = line.split(separator: colon, maxSplits: 2)
+        guard parts.count == 3, let sign = parts[0].first, sign == "+" || sign == "-" else { continue }
         let code: Code = sign == "+" ? .success : .permissionDenied
-        switch both(list(fields[1], isUser), list(fields[2], isOrigin)) {
+        let lists = parts[1...].map { part in part.split { separators.contains($0) }.map(\.trimmed) }
+        let isMeant = list(lists[0], isUser)
+        guard isMeant != false else { continue }
+        let isHere = list(lists[1], isOrigin)
+        switch Truth.both(isMeant, isHere) {
         case true?:
-          codes.append(code)
+          decision.codes.append(code)
           return true
-        case nil: codes.append(code)
+        case nil:
+          decision.codes.append(code)
+          let dependsOnGroups = lists[1].contains { $0.hasPrefix("@") }
+          if isMeant == nil || dependsOnGroups { decision.isChosen = false }
         case false?: continue
         }
       }
       return false
     }
 
-    /// nil: cannot be told.
-    private func both(_ left: Bool?, _ right: Bool?) -> Bool? {
-      if left == false || right == false { return false }
-      return left == nil || right == nil ? nil : true
-    }
-
     private func list(_ words: [String], _ matches: (String) -> Bool?) -> Bool? {
       guard let except = words.firstIndex(where: { ASCII.lowercased($0) == "except" }) else {
-        return any(words, matches)
+        return Truth.any(words.map(matches))
       }
       let excepted = list(Array(words[(except + 1)...]), matches).map { !$0 }
-      return both(any(Array(words[..<except]), matches), excepted)
-    }
-
-    private func any(_ words: [String], _ matches: (String) -> Bool?) -> Bool? {
-      let found = words.map(matches)
-      if found.contains(true) { return true }
-      return found.contains(nil) ? nil : false
+      return Truth.both(Truth.any(words[..<except].map(matches)), excepted)
     }
 
     private func isUser(_ word: String) -> Bool? {
       if ASCII.lowercased(word) == "all" { return true }
       guard let account = question.account else { return nil }
-      if word.hasPrefix("@") || (word.contains("@") && word.hasPrefix(account.name)) { return nil }
-      if word.hasPrefix("("), word.hasSuffix(")") { return account.isMember(of: String(word.dropFirst().dropLast())) }
-      return word == account.name || (!question.has("nodefgroup") && account.isMember(of: word))
+      if word.hasPrefix("("), word.hasSuffix(")"), word.utf8.count > 2 {
+        return isMember(account, String(word.dropFirst().dropLast()))
+      }
+      let bare = word.drop { $0 == "@" }
+      // `user@host` asks which host this one is.
+      if let at = bare.firstIndex(of: "@") {
+        return isUser(String(word[..<at])) == false ? false : nil
+      }
+      if word.hasPrefix("@@") { return nil }
+      if word.hasPrefix("@") { return question.accounts.netgroups.contains(String(bare), user: account.name) }
+      if ASCII.lowercased(word) == ASCII.lowercased(account.name) { return true }
+      if knowsNumbers, UInt32(word) == account.uid { return true }
+      return !question.has("nodefgroup") && account.isMember(of: word)
     }
+
+    private func isMember(_ account: Account, _ group: String) -> Bool {
+      account.isMember(of: group) || (knowsNumbers && UInt32(group) == account.gid)
+    }
+
+    /// Since 1.7.0 numbers stand for users and groups.
+    private var knowsNumbers: Bool { question.pam.version.map { $0 >= Version(1, 7) } ?? true }
 
     private func isOrigin(_ word: String) -> Bool? {
-      switch ASCII.lowercased(word) {
-      case "all": return true
-      case "local": return !question.call.isRemote
-      case "none": return question.call.isRemote ? false : nil
-      default: break
+      let lower = ASCII.lowercased(word)
+      if lower == "all" { return true }
+      if lower == "local" { return !question.call.isRemote }
+      if word.hasPrefix("@") {
+        let hosts = question.accounts.netgroups.contains(String(word.dropFirst()))
+        return hosts == false ? false : nil
       }
       if question.call.isRemote { return nil }
-      if let terminal = question.call.terminal { return word == terminal }
-      // A terminal or a service; hosts and networks have a dot, a colon or a slash.
-      return word == question.call.service ? true : word.contains { ".:/@".contains($0) } ? false : nil
-    }
-  }
-
-  /// pam_time: hours at which a service may be used. A door that is open at some hours is judged as it is then.
-  struct TimeLimits {
-    private let question: ModuleQuestion
-
-    static let answer: ModuleModels.Model = { question in
-      guard question.group == .account else { return .fixed(.moduleUnknown) }
-      return TimeLimits(question: question).answer()
-    }
-
-    private func answer() -> ModuleAnswer {
-      let path = question.value("conffile") ?? "/etc/security/time.conf"
-      do throws(System.Unreadable) {
-        return .fixed(isNever(try question.system.read(path).text) ? .permissionDenied : .success)
-      } catch {
-        return error == .missing ? .fixed(.success) : question.anything(question.unreadable(path, error))
-      }
-    }
-
-    private func isNever(_ text: String) -> Bool {
-      for line in text.split(separator: "\n") {
-        let fields = line.prefix { $0 != "#" }.split(separator: ";", omittingEmptySubsequences: false).map {
-          String($0.filter { !$0.isWhitespace })
-        }
-        guard fields.count == 4, let user = question.account?.name else { continue }
-        guard matches(fields[0], PAM.serviceName(question.call.service)), fields[1] == "*", matches(fields[2], user)
-        else { continue }
-        if fields[3] == "!Al0000-2400" { return true }
-      }
-      return false
-    }
-
-    /// A list of patterns with `|`, each perhaps negated; `&` is not looked into and matches nothing.
-    private func matches(_ list: String, _ name: String) -> Bool {
-      list.split(separator: "|").contains { item in
-        let isNegated = item.hasPrefix("!")
-        let pattern = isNegated ? item.dropFirst() : item
-        let holds =
-          pattern.hasSuffix("*") ? name.hasPrefix(pattern.dropLast()) : pattern.elementsEqual(name)
-        return holds != isNegated
-      }
+      if let terminal = question.call.terminal { return lower == ASCII.lowercased(terminal) }
+      // Hosts and networks have a dot or a slash: nobody at a terminal comes from there.
+      return word.contains { "./".contains($0) } ? false : nil
     }
   }
 }

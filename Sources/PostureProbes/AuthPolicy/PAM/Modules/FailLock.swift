@@ -6,9 +6,8 @@ extension PAM {
     static let answer: ModuleModels.Model = { question in
       let settings = FailLockSettings(question.system, question.arguments)
       if question.group == .account { return .fixed(.success) }
-      guard let mode = question.arguments.last(where: { ["preauth", "authfail", "authsucc"].contains($0) }) else {
-        return .fixed(.serviceError)
-      }
+      // Without a word it does what it does before the proof.
+      let mode = question.arguments.last { ["preauth", "authfail", "authsucc"].contains($0) } ?? "preauth"
       return answer(question, mode, settings)
     }
 

@@ -100,7 +100,9 @@ extension PAM.ModuleModels {
     }
     let path = ["/etc/shells", "/usr/etc/shells"].first(where: question.system.exists) ?? "/etc/shells"
     do throws(System.Unreadable) {
-      let listed = try question.system.read(path).text.split(separator: "\n")
+      let file = try question.system.read(path)
+      if file.isWritableByOthers { return .fixed(.authenticationError) }
+      let listed = file.text.split(separator: "\n")
       let isListed = listed.contains { $0.elementsEqual(shell.isEmpty ? "/bin/sh" : shell) }
       return granted(isListed ? .success : .authenticationError, question, "pam_shells.so")
     } catch {
@@ -154,8 +156,15 @@ extension PAM {
           return .fixed(terminals.isEmpty ? .authenticationError : .success)
         }
         let name = terminal.hasPrefix("/dev/") ? String(terminal.dropFirst(5)) : terminal
-        return .fixed(terminals.contains(name) ? .success : .authenticationError)
+        let isAllowed = terminals.contains(name) || (!question.has("noconsole") && isConsole(name, question.system))
+        return .fixed(isAllowed ? .success : .authenticationError)
       }
+    }
+
+    /// The kernel's own console, whatever the file says: `console=ttyS0,115200`.
+    private func isConsole(_ name: String, _ system: System) -> Bool {
+      let words = (system.text("/proc/cmdline") ?? "").split { $0 == " " || $0 == "\n" }
+      return words.contains { $0.hasPrefix("console=") && $0.dropFirst(8).prefix { $0 != "," } == name }
     }
 
     /// Whether the terminal (nil: any) counts as secure; nil where that cannot be told.

@@ -23,7 +23,7 @@ extension PAM {
 
     static func answer(_ question: ModuleQuestion) -> ModuleAnswer {
       let name = name(of: question.entry.module)
-      guard question.pam.modules.has(question.entry.module), !isRemoved(name, question.pam.version) else {
+      guard question.pam.modules.has(question.entry.module), !isRemoved(name, question.pam) else {
         var answer = ModuleAnswer.fixed(.moduleUnknown)
         answer.name = "missingModule"
         return answer
@@ -34,11 +34,12 @@ extension PAM {
     }
 
     /// Modules that went away, for trees that do not show which are installed.
-    private static func isRemoved(_ name: String, _ version: Version?) -> Bool {
-      guard let version else { return false }
+    private static func isRemoved(_ name: String, _ pam: PAM) -> Bool {
+      guard !pam.modules.areKnown, let version = pam.version else { return false }
       switch name {
       case "tally", "tally2": return version >= Version(1, 5)
       case "cracklib": return version >= Version(1, 5)
+      case "lastlog": return version >= Version(1, 5, 3)
       default: return false
       }
     }

@@ -82,7 +82,8 @@ extension PAM {
       case "notin": return truth(!items(right).contains(left))
       case "ingroup": return membership(name, left, right, wanted: true)
       case "notingroup": return membership(name, left, right, wanted: false)
-      case "innetgr", "notinnetgr": return Self.either
+      case "innetgr": return netgroup(right, wanted: true)
+      case "notinnetgr": return netgroup(right, wanted: false)
       default: return [.serviceError]
       }
     }
@@ -94,19 +95,27 @@ extension PAM {
     }
 
     private func number(_ left: String, _ right: String, _ compare: (Int64, Int64) -> Bool) -> [Code] {
-      guard let left = Self.integer(left), let right = Self.integer(right) else { return [.serviceError] }
+      guard let left = integer(left), let right = integer(right) else { return [.serviceError] }
       return truth(compare(left, right))
     }
 
-    /// As strtoll(3) with base 0 reads the whole of it.
-    private static func integer(_ text: String) -> Int64? {
-      guard !text.isEmpty else { return 0 }
+    /// As strtoll(3) with base 0 reads the whole of it. Before 1.6 nothing at all was zero.
+    private func integer(_ text: String) -> Int64? {
+      guard !text.isEmpty else { return question.pam.dialect.lines == .before16 ? 0 : nil }
       var end: UnsafeMutablePointer<CChar>?
       errno = 0
       return text.withCString { start in
         let value = strtoll(start, &end, 0)
         return errno == 0 && end?.pointee == 0 ? Int64(value) : nil
       }
+    }
+
+    /// From afar the host counts too, and whoever comes from a host of the group may be meant.
+    private func netgroup(_ group: String, wanted: Bool) -> [Code] {
+      guard let name = user?.name, let found = question.accounts.netgroups.contains(group, user: name),
+        !(found && question.call.isRemote)
+      else { return Self.either }
+      return truth(found == wanted)
     }
 
     /// Of the user, or of the one whom `ruser` names.
