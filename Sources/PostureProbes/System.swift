@@ -6,7 +6,8 @@ import Synchronization
 /// The system under examination: a root directory and what is below it.
 ///
 /// Every path is absolute as the examined system sees it; symlinks, absolute ones too, stay below the root.
-/// What has been read once is remembered, so that no file is opened twice in one examination.
+/// What has been read or looked at once is remembered, so that no file is opened twice in one examination, and all of it
+/// sees one and the same system.
 public final class System: Sendable {
   /// Why a file has no content for us.
   public enum Unreadable: Error, Hashable, Sendable {
@@ -77,7 +78,13 @@ public final class System: Sendable {
 
   private struct Memory {
     var files: [String: Result<File, Unreadable>] = [:]
+    var lists: [String: Result<[String], Unreadable>] = [:]
+    /// By path, with a dash in front for a link itself.
+    var statuses: [String: Result<Status, Unreadable>] = [:]
+    var links: [String: String?] = [:]
     var opens = 0
+    var read = Set<[UInt64]>()
+    var readAgain: [String] = []
     var visited = Set<String>()
     var listed = Set<String>()
     var shared: [ObjectIdentifier: any Sendable] = [:]
@@ -102,6 +109,8 @@ public final class System: Sendable {
 
   /// How many files have been opened for reading.
   public var opens: Int { memory.withLock { $0.opens } }
+  /// Paths of files that had been read before by another name.
+  var readAgain: [String] { memory.withLock { $0.readAgain } }
   /// Every path that was asked for, there or not: what a watcher has to look at.
   public var visited: Set<String> { memory.withLock { $0.visited } }
   /// Those of them that were listed: there a name that appears or goes is a change as well.
@@ -154,6 +163,9 @@ public final class System: Sendable {
       guard status.st_size <= cap, let bytes = try file.readAll(cap: cap, path) else {
         throw Unreadable.tooLarge.asSystemError
       }
+      memory.withLock {
+        if !$0.read.insert([UInt64(status.st_dev), UInt64(status.st_ino)]).inserted { $0.readAgain.append(path) }
+      }
       let (owner, group) = owners(status)
       return File(bytes: bytes, owner: owner, group: group, mode: status.st_mode)
     } catch { throw Unreadable(error) }
@@ -180,7 +192,16 @@ public final class System: Sendable {
 
   /// Names in a directory, sorted by bytes, without "." and "..".
   public func list(_ path: String) throws(Unreadable) -> [String] {
-    memory.withLock { _ = $0.listed.insert(path) }
+    if let known = memory.withLock({ $0.lists[path] }) { return try known.get() }
+    let result = Result { () throws(Unreadable) in try names(in: path) }
+    memory.withLock {
+      $0.listed.insert(path)
+      $0.lists[path] = result
+    }
+    return try result.get()
+  }
+
+  private func names(in path: String) throws(Unreadable) -> [String] {
     do throws(SystemError) {
       let directory = Descriptor(owning: try open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK))
       // A farm of a million names is no configuration.
@@ -190,6 +211,14 @@ public final class System: Sendable {
 
   /// What is at `path`; `following` false looks at a symlink itself.
   public func status(_ path: String, following: Bool = true) throws(Unreadable) -> Status {
+    let key = following ? path : "-\(path)"
+    if let known = memory.withLock({ $0.statuses[key] }) { return try known.get() }
+    let result = Result { () throws(Unreadable) in try look(at: path, following) }
+    memory.withLock { $0.statuses[key] = result }
+    return try result.get()
+  }
+
+  private func look(at path: String, _ following: Bool) throws(Unreadable) -> Status {
     do throws(SystemError) {
       let file = Descriptor(owning: try open(path, Descriptor.pathOnly | (following ? 0 : O_NOFOLLOW)))
       let status = try file.status(path)
@@ -208,21 +237,16 @@ public final class System: Sendable {
 
   /// The target of a symlink, as it is written; nil where it is none.
   public func link(_ path: String) -> String? {
+    if let known = memory.withLock({ $0.links[path] }) { return known }
+    let target = readLink(path)
+    memory.withLock { $0.links[path] = .some(target) }
+    return target
+  }
+
+  private func readLink(_ path: String) -> String? {
     guard let fd = try? open(path, Descriptor.pathOnly | O_NOFOLLOW) else { return nil }
     let file = Descriptor(owning: fd)
     return PathWalk.link(file.number, "")
-  }
-}
-
-/// Somebody other than root who unpacked the tree that they examine: its files could not be given to root.
-private struct Unpacker {
-  let user: UInt32
-  let group: UInt32
-
-  /// nil where the top of the tree is not the process's own, or root's.
-  init?(_ top: stat, process: UInt32) {
-    guard process != 0, top.st_uid == process else { return nil }
-    (user, group) = (top.st_uid, top.st_gid)
   }
 }
 

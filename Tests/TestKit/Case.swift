@@ -5,7 +5,7 @@ import PosturePlatform
 /// A situation of Tests/Cases: a tree, a policy, and what has to come out.
 public struct Case: Sendable, CustomStringConvertible {
   public let folder: String
-  public let want: [JSON]
+  public let expected: Expectations
   public let policy: Policy
 
   public var description: String { Path.name(of: folder) }
@@ -18,15 +18,14 @@ public struct Case: Sendable, CustomStringConvertible {
 
   private init(_ folder: String) {
     self.folder = folder
-    let want = try! JSONParser.parse(try! AtomicFile.readAny("\(folder)/want.json"), limits: .foreign)
-    self.want = want["assert"]?.array ?? []
+    expected = Expectations("\(folder)/want.json")
     let own = try? JSONParser.parse(AtomicFile.readAny("\(folder)/policy.json"))
     policy = own.map { try! Policy(json: $0) } ?? .entry
   }
 
   /// Services that the assertions ask about: `pam@NAME`.
   public var services: [String] {
-    want.compactMap { $0["door"]?.string }.filter { $0.hasPrefix("pam@") }.map { String($0.dropFirst(4)) }
+    expected.want.compactMap { $0["door"]?.string }.filter { $0.hasPrefix("pam@") }.map { String($0.dropFirst(4)) }
   }
 
   /// Runs `body` with a copy of the tree that has its modes and belongs to root (where we are root).
@@ -46,10 +45,55 @@ public struct Case: Sendable, CustomStringConvertible {
   }
 
   /// What does not hold, in words.
+  public func faults(of evidence: Evidence) -> [String] { expected.faults(of: evidence) }
+}
+
+/// What has to come out, written by hand in a file.
+public struct Expectations: Sendable {
+  public let want: [JSON]
+
+  public init(_ path: String) {
+    let want = try! JSONParser.parse(try! AtomicFile.readAny(path), limits: .foreign)
+    self.want = want["assert"]?.array ?? []
+  }
+
+  /// What does not hold, in words.
   public func faults(of evidence: Evidence) -> [String] {
     want.compactMap { assertion in
       CaseAssertion(assertion).fault(evidence).map { "\(assertion.text): found \($0)" }
     }
+  }
+
+  /// The same of what `check --json` printed.
+  public func faults(ofJSON json: JSON) -> [String] {
+    want.compactMap { assertion in
+      JSONAssertion(assertion, json).fault.map { "\(assertion.text): found \($0)" }
+    }
+  }
+}
+
+/// An assertion held against printed evidence: doors, checks, the verdict.
+private struct JSONAssertion {
+  private let assertion: JSON
+  private let evidence: JSON
+
+  init(_ assertion: JSON, _ evidence: JSON) {
+    self.assertion = assertion
+    self.evidence = evidence
+  }
+
+  private func row(_ list: String, _ names: [String]) -> JSON? {
+    evidence[list]?.array?.first { row in names.allSatisfy { row[$0] == assertion[$0] } }
+  }
+
+  var fault: String? {
+    if let verdict = assertion["verdict"] {
+      return evidence["verdict"] == verdict ? nil : evidence["verdict"]?.text ?? "nothing"
+    }
+    let isDoor = assertion["door"] != nil
+    guard let row = isDoor ? row("doors", ["door", "subject"]) : row("checks", ["check"]) else { return "no such row" }
+    let members = isDoor ? ["answer", "opensWith"] : ["result"]
+    return members.contains { assertion[$0] != nil && assertion[$0] != row[$0] } ? row.text : nil
   }
 }
 

@@ -2,6 +2,8 @@
 struct Distribution: Sendable {
   let id: String
   let like: [String]
+  /// `12` of VERSION_ID="12", `24` of 24.04; nil where it is not said.
+  let release: String?
 
   init(_ system: System) {
     let text = system.text("/etc/os-release") ?? system.text("/usr/lib/os-release") ?? ""
@@ -12,6 +14,7 @@ struct Distribution: Sendable {
       values[String(line[..<equals])] = value.lowercased()
     }
     id = values["ID"] ?? "linux"
+    release = values["VERSION_ID"]?.split(separator: ".").first.map(String.init)
     like = values["ID_LIKE"]?.split(separator: " ").map(String.init) ?? []
   }
 

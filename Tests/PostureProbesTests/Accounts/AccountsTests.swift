@@ -66,12 +66,14 @@ struct AccountsTests {
     #expect(try alice("x", shadow: "*").password == .none)
     #expect(try alice("x", shadow: "*:never:0:9:7:::").password == .none)
     #expect(try alice("x", shadow: "*:-1:0:9:7:::").password == .none)
+    #expect(try alice("x", shadow: "*:1:0:9:7:9223372036854775807::").password == .none)
+    #expect(try alice("x", shadow: "*:1:0:9:7::").password == .none)
   }
 
   @Test(arguments: [
     ("19700:0:99999:7:::", Subject.Account.active), ("0:0:99999:7:::", .mustChange), (":0:10:7:::", .active),
     ("19700:0:60:7:::", .mustChange), ("19700:0:60:7:30::", .passwordExpired),
-    ("19700:0:60:7:9223372036854775807::", .mustChange), ("19700:0:99999:7::1:", .expired),
+    ("19700:0:60:7:4294967295::", .mustChange), ("19700:0:99999:7::1:", .expired),
     ("19700:0:99999:7::0:", .expired), ("\(day + 9):0:0:7:0::", .active),
     ("\(day):0:1:7:::", .active), ("\(day - 1):0:1:7:::", .mustChange), ("19700:0:99999:7::\(day + 1):", .active),
     ("19700:0:99999:7::\(day):", .expired), ("19700:0:0:7:::", .mustChange),

@@ -78,6 +78,11 @@ struct RandomSudoers {
     ])
   }
 
+  /// A file of sudoers.d.
+  mutating func rules() -> String {
+    (0..<Int.random(in: 0...2, using: &random)).map { _ in rule() + "\n" }.joined()
+  }
+
   mutating func text(withErrors: Bool) -> String {
     var lines = [
       "User_Alias ADMINS = pta, !ptb", "Host_Alias HOSTS = " + pick(["ALL", "other1", "!other1, ALL"]),

@@ -76,6 +76,13 @@ struct SudoTests {
     #expect(try people.answer("sudo") == "closed")
   }
 
+  @Test func `pam_rootok is not for whoever calls sudo`() throws {
+    let people = try sudo("alice ALL=ALL\n")
+    try people.tree.write(
+      "/etc/pam.d/sudo", "auth sufficient pam_rootok.so\n@include common-auth\n@include common-account\n")
+    #expect(try people.answer("sudo") == "required passcode")
+  }
+
   // MARK: Single commands
 
   @Test func `tags carry on along the list, and single commands have rows of their own`() throws {
@@ -192,6 +199,21 @@ struct SudoTests {
     let evidence = Judge.evidence(of: try people.facts, under: .entry)
     #expect(evidence.checks.first { $0.name == .elevation }?.result == .success)
     #expect(evidence.findings.filter { $0.severity > .info }.isEmpty)
+  }
+
+  @Test func `a rule for a group of the directory leaves its people unknown`() throws {
+    let people = try sudo(
+      "%admins@corp ALL=NOPASSWD: ALL\n%sudo ALL=ALL\n",
+      [
+        "/etc/nsswitch.conf": "passwd: files sss\ngroup: files sss\n",
+        "/etc/pam.d/common-account": "account required pam_permit.so\n",
+        "/etc/sssd/sssd.conf": "[sssd]\nservices = nss, pam\n",
+      ])
+    #expect(try people.answer("sudo", "external:sss") == "unknown")
+    #expect(try people.answer("sudo") == "required passcode")
+    try people.tree.write("/etc/sudoers", "carol ALL=NOPASSWD: ALL\n", mode: 0o440)
+    #expect(try people.answer("sudo", "external:sss") == "notRequired")
+    #expect(try people.codes().isEmpty)
   }
 
   @Test func `rules in a directory cannot be seen`() throws {

@@ -35,13 +35,19 @@ import Testing
     var compared = 0
     for index in 0..<(Self.isLong ? 500 : 60) {
       var generator = RandomSudoers(seed: seed &+ UInt64(index), hostName: Self.hostName)
-      let text = generator.text(withErrors: index % 4 == 0)
+      let text = generator.text(withErrors: index % 4 == 0) + "@includedir sudoers.d\n"
       try tree.write("/etc/sudoers", text, mode: 0o440)
+      for name in ["10-a", "20-b", "30.conf", "40-c~"] {
+        try tree.write("/etc/sudoers.d/\(name)", generator.rules(), mode: 0o440)
+      }
       let source = SudoersSource("/etc/sudoers", on: try System(root: tree.root), hostName: "h")
       let (own, problems) = SudoersParser.parse(source)
       let theirs: Sudoers
-      do throws(CvtSudoers.Failure) { theirs = try CvtSudoers.read(source.text) } catch {
-        #expect(!problems.isEmpty, "seed \(seed &+ UInt64(index)): they refuse (\(error)), we do not:\n\(text)")
+      do throws(CvtSudoers.Failure) { theirs = try Self.read(tree.place("/etc/sudoers")) } catch {
+        // 1.9.13 writes no JSON for some rules that it accepts: there ours stands alone.
+        if error != .unintelligible {
+          #expect(!problems.isEmpty, "seed \(seed &+ UInt64(index)): they refuse (\(error)), we do not:\n\(text)")
+        }
         continue
       }
       compared += 1
@@ -50,6 +56,16 @@ import Testing
       #expect(difference == nil, "seed \(seed &+ UInt64(index)):\n\(text)")
     }
     #expect(compared > 20)
+  }
+
+  /// With the includes followed by the tool itself.
+  private static func read(_ path: String) throws(CvtSudoers.Failure) -> Sudoers {
+    guard let output = try? Command(Tool.cvtsudoers.rawValue, ["-e", "-f", "json", path]).run() else {
+      throw .notInstalled
+    }
+    guard output.status == 0, output.err.isEmpty else { throw .refused(String(decoding: output.err, as: UTF8.self)) }
+    guard let json = try? JSONParser.parse(output.out, limits: .foreign) else { throw .unintelligible }
+    return try CvtSudoers.sudoers(json)
   }
 
   private static func difference(_ own: [String], _ theirs: [String]) -> String? {

@@ -96,6 +96,12 @@ struct BiometricsCheck {
       return Biometrics(
         result: .absent, cause: Cause("biometryLockout", observed: "\(owner.name) is locked out", evidence: [isLocked]))
     }
+    if Fingerprints(context.system).service.readers == .none, asking.allSatisfy({ $0.line.module != "pam_howdy.so" }) {
+      return Biometrics(
+        result: .absent,
+        cause: Cause(
+          "biometryNotAvailable", observed: "no reader is plugged in", evidence: asking.first.map { [$0.line.place] }))
+    }
     return Biometrics(
       result: .absent,
       cause: Cause(
@@ -103,13 +109,21 @@ struct BiometricsCheck {
         evidence: asking.first.map { [$0.line.place] }))
   }
 
-  /// Prints on disk do not show that a reader is plugged in.
+  /// Prints on disk do not show that a reader is plugged in: only a running service does.
   private func reader(_ owner: Account, _ service: String, _ line: PAM.Line) -> Biometrics {
-    Biometrics(
-      result: .notRun,
-      cause: Cause(
-        "biometryReaderUnknown", observed: "\(service) would take \(owner.name)'s finger; no reader can be seen",
-        evidence: [line.place]))
+    let words = "\(service) takes \(owner.name)'s finger"
+    switch Fingerprints(context.system).service.readers {
+    case .some where line.module != "pam_howdy.so":
+      return Biometrics(
+        result: .success, cause: Cause("biometryAvailable", observed: words, evidence: [line.place]))
+    case .unknown(var cause):
+      cause.evidence = [line.place]
+      return Biometrics(result: .notRun, cause: cause)
+    case .some, .none, .notAsked:
+      return Biometrics(
+        result: .notRun,
+        cause: Cause("biometryReaderUnknown", observed: "\(words); no reader can be seen", evidence: [line.place]))
+    }
   }
 
   // MARK: Remarks

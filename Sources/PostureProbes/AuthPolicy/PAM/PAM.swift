@@ -67,7 +67,7 @@ struct PAM: Sendable {
 
   /// Which factors of `account` (or of the external subject, where nil) this call accepts.
   func outcome(of call: Call, for account: Account?) -> Outcome {
-    Examination(self, call, account).outcome()
+    memory.outcome(call, account?.name) { Examination(self, call, account).outcome() }
   }
 
   /// Whether a file of this service exists anywhere on the search path (or a line of pam.conf).
@@ -137,9 +137,22 @@ struct PAM: Sendable {
     return ServiceStacks(own: name == "other" ? Stacks() : try read(name), other: try read("other"))
   }
 
-  /// Stacks are read once for all accounts.
+  /// Stacks are read once for all accounts, and each call is thought through once for each of them.
   private final class Memory: Sendable {
+    private struct Question: Hashable {
+      var call: Call
+      var account: String?
+    }
     private let known = Mutex<[String: Loaded]>([:])
+    private let outcomes = Mutex<[Question: Outcome]>([:])
+
+    func outcome(_ call: Call, _ account: String?, _ find: () -> Outcome) -> Outcome {
+      let question = Question(call: call, account: account)
+      if let outcome = outcomes.withLock({ $0[question] }) { return outcome }
+      let outcome = find()
+      outcomes.withLock { $0[question] = outcome }
+      return outcome
+    }
 
     func stacks(_ name: String, _ load: () -> Loaded) -> Loaded {
       if let loaded = known.withLock({ $0[name] }) { return loaded }

@@ -30,46 +30,8 @@ extension PAM {
 extension PAM.Version {
   /// As the system's package database, or a name on its disk, tells it; nil where nothing does.
   static func find(_ system: System, _ distribution: Distribution) -> PAM.Version? {
-    dpkg(system) ?? apk(system) ?? folder(system) ?? nixStore(system) ?? ofRelease(system, distribution)
-  }
-
-  private static func dpkg(_ system: System) -> PAM.Version? {
-    for path in ["/var/lib/dpkg/status", "/var/lib/opkg/status", "/usr/lib/opkg/status"] {
-      guard let file = try? system.read(path, cap: 64 << 20) else { continue }
-      if let found = paragraph(file.bytes, of: ["Package: libpam0g", "Package: libpam"], "Version: ") { return found }
-    }
-    return nil
-  }
-
-  private static func apk(_ system: System) -> PAM.Version? {
-    guard let file = try? system.read("/lib/apk/db/installed", cap: 64 << 20) else { return nil }
-    return paragraph(file.bytes, of: ["P:linux-pam"], "V:")
-  }
-
-  /// The version line of the paragraph that names the package.
-  private static func paragraph(_ bytes: [UInt8], of heads: [String], _ label: String) -> PAM.Version? {
-    let wanted = heads.map { Array($0.utf8) }
-    let label = Array(label.utf8)
-    var isHere = false
-    for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
-      if line.isEmpty { isHere = false }
-      if wanted.contains(where: line.elementsEqual) { isHere = true }
-      if isHere, line.starts(with: label) {
-        return PAM.Version(String(decoding: line.dropFirst(label.count), as: UTF8.self))
-      }
-    }
-    return nil
-  }
-
-  /// Package databases that keep a folder or a file per package: `pam-1.6.1-3`, `pam-1.5.2-x86_64-1`.
-  private static func folder(_ system: System) -> PAM.Version? {
-    let folders = ["/var/lib/pacman/local", "/var/db/pkg/sys-libs", "/var/lib/pkgtools/packages", "/var/log/packages"]
-    for folder in folders {
-      for name in (try? system.list(folder)) ?? [] where name.hasPrefix("pam-") {
-        if let found = PAM.Version(name.dropFirst(4)) { return found }
-      }
-    }
-    return nil
+    PackageDatabase.version(of: ["libpam0g", "libpam"], apk: "linux-pam", folder: "pam-", system)
+      ?? nixStore(system) ?? distribution.release.flatMap { ofRelease($0, distribution) }
   }
 
   private static func nixStore(_ system: System) -> PAM.Version? {
@@ -91,11 +53,7 @@ extension PAM.Version {
     "sles:15": .init(1, 3, 0),
   ]
 
-  private static func ofRelease(_ system: System, _ distribution: Distribution) -> PAM.Version? {
-    let text = system.text("/etc/os-release") ?? system.text("/usr/lib/os-release") ?? ""
-    let line = text.split(separator: "\n").first { $0.hasPrefix("VERSION_ID=") }
-    let id = (line?.dropFirst(11) ?? "").filter { $0 != "\"" && $0 != "'" }
-    guard let release = id.split(separator: ".").first else { return nil }
+  private static func ofRelease(_ release: String, _ distribution: Distribution) -> PAM.Version? {
     let family = distribution.like.contains("rhel") ? "rhel" : distribution.id
     return releases["\(distribution.id):\(release)"] ?? releases["\(family):\(release)"]
   }

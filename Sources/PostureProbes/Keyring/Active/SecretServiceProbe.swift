@@ -29,8 +29,8 @@ public enum SecretServiceProbe {
   static func examine(_ address: String?, _ deadline: Int64) -> SecretServiceResult {
     guard let address else { return SecretServiceResult(.noSession) }
     var result = SecretServiceResult(.failed)
-    do throws(SessionBus.Failure) {
-      let service = SecretService(try SessionBus(address, deadline: deadline))
+    do throws(MessageBus.Failure) {
+      let service = SecretService(try MessageBus(address, deadline: deadline))
       guard let provider = try service.provider() else { return SecretServiceResult(.noProvider) }
       result.provider = provider
       guard let collection = try service.defaultCollection() else {
@@ -70,7 +70,7 @@ public enum SecretServiceProbe {
 
   private static func outcome(
     _ service: SecretService, _ provider: String, _ collection: String
-  ) throws(SessionBus.Failure) -> SecretServiceResult.Outcome {
+  ) throws(MessageBus.Failure) -> SecretServiceResult.Outcome {
     if try service.isLocked(collection) { return .locked }
     return silent.contains(provider) ? try service.roundTrip(collection) : .unlocked
   }
@@ -88,9 +88,9 @@ private struct SecretService {
   private static let mark = (name: "application", value: "posture-agent-probe")
   private static let noPrompt = "/"
 
-  private let bus: SessionBus
+  private let bus: MessageBus
 
-  init(_ bus: SessionBus) { self.bus = bus }
+  init(_ bus: MessageBus) { self.bus = bus }
 
   /// Names of the programs that serve secrets, by what the kernel calls them (at most 15 bytes).
   private static let programs = [
@@ -99,7 +99,7 @@ private struct SecretService {
   ]
 
   /// Who serves secrets; nil where nobody does.
-  func provider() throws(SessionBus.Failure) -> String? {
+  func provider() throws(MessageBus.Failure) -> String? {
     guard let owner = try bus.owner(of: Self.name), let pid = try bus.processID(of: owner) else { return nil }
     guard let file = try? Descriptor.open("/proc/\(pid)/comm", O_RDONLY), let bytes = try? file.readAll(cap: 64) else {
       return "unknown"
@@ -108,12 +108,12 @@ private struct SecretService {
     return Self.programs.first { program.hasPrefix($0.0) }?.1 ?? program
   }
 
-  func defaultCollection() throws(SessionBus.Failure) -> String? {
+  func defaultCollection() throws(MessageBus.Failure) -> String? {
     let path = try bus.call(Self.name, Self.root, Self.service, "ReadAlias") { $0.string("default") }.text
     return path == "/" ? nil : path
   }
 
-  func isLocked(_ collection: String) throws(SessionBus.Failure) -> Bool {
+  func isLocked(_ collection: String) throws(MessageBus.Failure) -> Bool {
     let reply = try bus.call(Self.name, collection, Self.properties, "Get") {
       $0.string(Self.collections)
       $0.string("Locked")
@@ -122,7 +122,7 @@ private struct SecretService {
     return isLocked
   }
 
-  func roundTrip(_ collection: String) throws(SessionBus.Failure) -> SecretServiceResult.Outcome {
+  func roundTrip(_ collection: String) throws(MessageBus.Failure) -> SecretServiceResult.Outcome {
     try sweep(collection)
     let opened = try bus.call(Self.name, Self.root, Self.service, "OpenSession") {
       $0.string("plain")
@@ -138,14 +138,14 @@ private struct SecretService {
       try dismiss(prompt)
       return .refused
     }
-    let matches = Result { () throws(SessionBus.Failure) in try holds(item, session, secret) }
+    let matches = Result { () throws(MessageBus.Failure) in try holds(item, session, secret) }
     try delete(item)
     return try matches.get() ? .works : .mismatch
   }
 
   private func create(
     _ collection: String, _ session: String, _ secret: [UInt8]
-  ) throws(SessionBus.Failure) -> BusReply {
+  ) throws(MessageBus.Failure) -> BusReply {
     try bus.call(Self.name, collection, Self.collections, "CreateItem") { call in
       call.dictionary("{sv}") { properties in
         properties.entry {
@@ -176,23 +176,23 @@ private struct SecretService {
     }
   }
 
-  private func holds(_ item: String, _ session: String, _ secret: [UInt8]) throws(SessionBus.Failure) -> Bool {
+  private func holds(_ item: String, _ session: String, _ secret: [UInt8]) throws(MessageBus.Failure) -> Bool {
     let reply = try bus.call(Self.name, item, Self.items, "GetSecret") { $0.path(session) }
     guard let fields = reply.list, fields.count == 4 else { throw .malformed }
     return fields[2] == .bytes(secret)
   }
 
-  private func delete(_ item: String) throws(SessionBus.Failure) {
+  private func delete(_ item: String) throws(MessageBus.Failure) {
     let prompt = try bus.call(Self.name, item, Self.items, "Delete").text
     if let prompt, prompt != Self.noPrompt { try dismiss(prompt) }
   }
 
-  private func dismiss(_ prompt: String) throws(SessionBus.Failure) {
+  private func dismiss(_ prompt: String) throws(MessageBus.Failure) {
     _ = try bus.call(Self.name, prompt, "org.freedesktop.Secret.Prompt", "Dismiss")
   }
 
   /// Takes away what a run that was killed half way has left in this collection.
-  private func sweep(_ collection: String) throws(SessionBus.Failure) {
+  private func sweep(_ collection: String) throws(MessageBus.Failure) {
     let found = try bus.call(Self.name, collection, Self.collections, "SearchItems", Self.attributes)
     for case .text(let item) in found.list ?? [] { try delete(item) }
   }

@@ -138,7 +138,7 @@ struct PolkitEvaluator {
     case .truth(let truth): truth
     case .text(let text): !text.isEmpty
     case .number(let number): number != 0
-    case .list, .otherText: true
+    case .list, .otherText, .expression: true
     case .nothing: false
     case .unknown: nil
     }
@@ -201,6 +201,7 @@ struct PolkitEvaluator {
     }
     switch value(object, scope) {
     case .text(let text): return Self.text(text, method, arguments.first)
+    case .expression(let expression): return Self.expression(expression, method, arguments.first)
     case .list(let items): return Self.list(items, method, arguments.first)
     default: return .unknown
     }
@@ -216,7 +217,39 @@ struct PolkitEvaluator {
     return .text(program)
   }
 
+  /// A match is some list; what is in it is of no interest to a rule.
+  private static func expression(
+    _ expression: PolkitExpression, _ method: String, _ argument: PolkitValue?
+  ) -> PolkitValue {
+    guard case .text(let text) = argument, let found = expression.firstMatch(in: text) else { return .unknown }
+    switch method {
+    case "test": return .truth(found >= 0)
+    case "exec": return found >= 0 ? .list([]) : .nothing
+    default: return .unknown
+    }
+  }
+
+  /// `match` and `search` make an expression of a text.
+  private static func search(_ text: String, _ method: String, _ argument: PolkitValue?) -> PolkitValue? {
+    guard method == "match" || method == "search" else { return nil }
+    let expression: PolkitExpression?
+    switch argument {
+    case .expression(let given): expression = given
+    case .text(let pattern): expression = PolkitExpression(pattern, flags: "")
+    default: expression = nil
+    }
+    guard let found = expression?.firstMatch(in: text) else { return .unknown }
+    if method == "search" { return .number(found) }
+    return found >= 0 ? .list([]) : .nothing
+  }
+
   private static func text(_ text: String, _ method: String, _ argument: PolkitValue?) -> PolkitValue {
+    if let found = search(text, method, argument) { return found }
+    switch method {
+    case "toLowerCase": return .text(text.lowercased())
+    case "toUpperCase": return .text(text.uppercased())
+    default: break
+    }
     guard case .text(let part) = argument else { return .unknown }
     switch method {
     case "indexOf": return .number(offset(of: part, in: text) ?? -1)

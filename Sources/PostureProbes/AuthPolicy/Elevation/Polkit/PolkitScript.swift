@@ -43,6 +43,7 @@ enum PolkitValue: Hashable, Sendable {
   case number(Int)
   case truth(Bool)
   case list([PolkitValue])
+  case expression(PolkitExpression)
   /// null and undefined.
   case nothing
   /// Some text that no literal of the rule equals.

@@ -215,7 +215,8 @@ struct PolkitScriptParser {
     switch token {
     case .text(let text): return .value(.text(text))
     case .number(let number): return .value(.number(number))
-    case .regularExpression: return .value(.unknown)
+    case .regularExpression(let pattern, let flags):
+      return .value(PolkitExpression(pattern, flags: flags).map { .expression($0) } ?? .unknown)
     case .name("true"): return .value(.truth(true))
     case .name("false"): return .value(.truth(false))
     case .name("null"), .name("undefined"): return .value(.nothing)

@@ -3,7 +3,8 @@ enum PolkitToken: Hashable, Sendable {
   case name(String)
   case text(String)
   case number(Int)
-  case regularExpression
+  /// `/pattern/flags`
+  case regularExpression(String, flags: String)
   /// `(`, `==`, `&&` …
   case sign(String)
 }
@@ -141,6 +142,7 @@ struct PolkitTokens {
 
   private mutating func expression() -> PolkitToken? {
     at += 1
+    let start = at
     var isInClass = false
     while at < bytes.count, bytes[at] != 0x0A {
       switch bytes[at] {
@@ -148,9 +150,11 @@ struct PolkitTokens {
       case UInt8(ascii: "["): isInClass = true
       case UInt8(ascii: "]"): isInClass = false
       case UInt8(ascii: "/") where !isInClass:
+        let pattern = String(decoding: bytes[start..<at], as: UTF8.self)
         at += 1
-        while at < bytes.count, Self.isLetter(bytes[at]) { at += 1 }
-        return .regularExpression
+        let end = bytes[at...].firstIndex { !Self.isLetter($0) } ?? bytes.count
+        defer { at = end }
+        return .regularExpression(pattern, flags: String(decoding: bytes[at..<end], as: UTF8.self))
       default: break
       }
       at += 1

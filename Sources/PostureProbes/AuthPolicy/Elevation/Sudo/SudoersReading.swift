@@ -28,6 +28,7 @@ struct SudoersReading: Sendable {
       case .unintelligible: reason = Reason("sudo.ownParser.cvtsudoersUnintelligible", place)
       }
     }
+    if SudoProgram.isRust(system) { sudoers.settings.removeAll { !SudoProgram.rustSettings.contains($0.name) } }
   }
 
   /// The tool does not say whether names bind users or run-as users: ours does, where both agree on everything else.

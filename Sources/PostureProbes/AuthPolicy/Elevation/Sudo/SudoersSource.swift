@@ -29,7 +29,8 @@ struct SudoersSource: Sendable {
   private var depth = 0
 
   static func mainFile(on system: System) -> String? {
-    ["/etc/sudoers", "/usr/etc/sudoers", "/usr/local/etc/sudoers"].first { system.exists($0) }
+    let files = ["/etc/sudoers", "/usr/etc/sudoers", "/usr/local/etc/sudoers"]
+    return ((SudoProgram.isRust(system) ? ["/etc/sudoers-rs"] : []) + files).first { system.exists($0) }
   }
 
   init(_ main: String, on system: System, hostName: String?) {

@@ -115,13 +115,34 @@ struct Fingerprints {
   }
 
   private let system: System
+  let service: FingerprintService
 
-  init(_ system: System) { self.system = system }
+  init(_ system: System) {
+    self.system = system
+    service = system.shared { FingerprintService(system) }
+  }
 
   private static let store = "/var/lib/fprint"
 
-  /// `STORE/USER/DRIVER/DEVICE/FINGER`, a finger being one hexadecimal digit from 1 to a.
+  /// What a person could show here: where the service runs, its readers and its word count, for a reader that keeps its
+  /// prints to itself may have lost those that a file is left of.
   func prints(of user: String) -> Prints {
+    switch service.readers {
+    case .none: return .none
+    case .notAsked, .unknown: return stored(user)
+    case .some:
+      switch service.fingers(of: user) {
+      case .none: return .none
+      case .refused: return stored(user)
+      case .some:
+        if case .some(let place) = stored(user) { return .some(place) }
+        return .some(Place("\(Self.store)/\(user)"))
+      }
+    }
+  }
+
+  /// `STORE/USER/DRIVER/DEVICE/FINGER`, a finger being one hexadecimal digit from 1 to a.
+  private func stored(_ user: String) -> Prints {
     let folder = "\(Self.store)/\(user)"
     do throws(System.Unreadable) {
       for driver in try system.list(folder) {

@@ -6,6 +6,7 @@ struct SSHDServer: Sendable {
   private let configuration: SSHDConfiguration
   private let arguments: [String]
   private let canBeAsked: Bool
+  private let admitsRootByDefault: Bool
 
   /// nil where sshd is not installed.
   init?(_ context: AuthContext) {
@@ -17,7 +18,27 @@ struct SSHDServer: Sendable {
       ?? SSHDConfiguration.files.first { system.exists($0) } ?? SSHDConfiguration.files[0]
     configuration = SSHDConfiguration(file, options: command.options, on: system)
     arguments = ["-f", file] + command.options.flatMap { ["-o", $0] }
+    admitsRootByDefault = Self.admitsRootByDefault(context)
     canBeAsked = system.isLive && program == Tool.sshd.rawValue
+  }
+
+  /// Releases whose sshd is from before 7.0, or keeps that one rule of then.
+  private static let oldReleases: Set = [
+    "debian:6", "debian:7", "debian:8", "raspbian:7", "raspbian:8", "ubuntu:10", "ubuntu:12", "ubuntu:14", "rhel:5",
+    "rhel:6", "rhel:7", "sles:11", "sles:12",
+  ]
+
+  private static func admitsRootByDefault(_ context: AuthContext) -> Bool {
+    let distribution = context.distribution
+    let isRedHat = distribution.id == "rhel" || distribution.like.contains("rhel")
+    if let release = distribution.release,
+      oldReleases.contains("\(isRedHat ? "rhel" : distribution.id):\(release)")
+    {
+      return true
+    }
+    let version = PackageDatabase.version(
+      of: ["openssh-server"], apk: "openssh-server", folder: "openssh-", context.system)
+    return version.map { $0 < PAM.Version(7, 0) } ?? false
   }
 
   private static func program(_ system: System) -> String? {
@@ -57,7 +78,8 @@ struct SSHDServer: Sendable {
 
   /// The values for one person on one connection, and which of the two ways of reading gave them.
   func settings(for person: SSHDPerson, on connection: SSHDConnection) -> (SSHDSettings, Reason) {
-    let own = configuration.settings(for: person, on: connection)
+    var own = configuration.settings(for: person, on: connection)
+    own.admitsRootByDefault = admitsRootByDefault
     // Nobody of that name: sshd could not look the groups up.
     guard canBeAsked, person.groups != nil else { return (own, Reason("sshd.configuration", file: file)) }
     let specification =

@@ -4,6 +4,8 @@ import Posture
 struct SSHDSettings: Sendable {
   private var values: [String: [String]] = [:]
   fileprivate var places: [String: Place] = [:]
+  /// Before 7.0, and in Red Hat's 7.4, root came in unless something said otherwise.
+  var admitsRootByDefault = false
   /// A Match block could not be decided.
   var isUndecided = false
 
@@ -63,7 +65,7 @@ struct SSHDSettings: Sendable {
 
   private static let defaults = [
     "passwordauthentication": "yes", "kbdinteractiveauthentication": "yes", "pubkeyauthentication": "yes",
-    "permitemptypasswords": "no", "usepam": "no", "permitrootlogin": "prohibit-password", "strictmodes": "yes",
+    "permitemptypasswords": "no", "usepam": "no", "strictmodes": "yes",
     "gssapiauthentication": "no", "kerberosauthentication": "no", "hostbasedauthentication": "no", "usedns": "no",
     "ignorerhosts": "yes",
   ]
@@ -71,7 +73,7 @@ struct SSHDSettings: Sendable {
   enum Root { case yes, keysOnly, commandsOnly, no }
 
   var root: Root {
-    switch first("permitrootlogin")?.lowercased() {
+    switch values["permitrootlogin"]?.first?.lowercased() ?? (admitsRootByDefault ? "yes" : "") {
     case "yes": .yes
     case "no": .no
     case "forced-commands-only": .commandsOnly

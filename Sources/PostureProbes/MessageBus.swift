@@ -1,8 +1,9 @@
 import CDBus
+import Glibc
 import PosturePlatform
 
-/// One connection of our own to a session bus (libdbus). Every call has a timeout and starts no service.
-final class SessionBus {
+/// One connection of our own to a message bus (libdbus). Every call has a timeout, and starts no service unless told to.
+final class MessageBus {
   enum Failure: Error, Hashable, Sendable {
     /// No bus, or it would not have us.
     case noBus(String)
@@ -13,6 +14,12 @@ final class SessionBus {
   }
 
   private static let bus = "org.freedesktop.DBus"
+
+  /// Where the bus of the whole system listens.
+  static var system: String {
+    getenv("DBUS_SYSTEM_BUS_ADDRESS").map { String(cString: $0) } ?? "unix:path=/run/dbus/system_bus_socket"
+  }
+
   private let connection: OpaquePointer
   /// ``Clock/boottimeMilliseconds`` after which every call fails.
   private let deadline: Int64
@@ -66,12 +73,12 @@ final class SessionBus {
 
   /// Calls a method and waits for its answer.
   func call(
-    _ destination: String, _ path: String, _ interface: String, _ method: String,
+    _ destination: String, _ path: String, _ interface: String, _ method: String, starts: Bool = false,
     _ arguments: (inout BusWriter) -> Void = { _ in }
   ) throws(Failure) -> BusReply {
     guard let message = dbus_message_new_method_call(destination, path, interface, method) else { throw .malformed }
     defer { dbus_message_unref(message) }
-    dbus_message_set_auto_start(message, 0)
+    dbus_message_set_auto_start(message, starts ? 1 : 0)
     var writer = BusWriter(message)
     arguments(&writer)
     let left = deadline - Clock.boottimeMilliseconds
