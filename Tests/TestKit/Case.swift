@@ -82,7 +82,7 @@ private struct JSONAssertion {
     self.evidence = evidence
   }
 
-  private func row(_ list: String, _ names: [String]) -> JSON? {
+  private func find(_ list: String, _ names: [String]) -> JSON? {
     evidence[list]?.array?.first { row in names.allSatisfy { row[$0] == assertion[$0] } }
   }
 
@@ -91,7 +91,9 @@ private struct JSONAssertion {
       return evidence["verdict"] == verdict ? nil : evidence["verdict"]?.text ?? "nothing"
     }
     let isDoor = assertion["door"] != nil
-    guard let row = isDoor ? row("doors", ["door", "subject"]) : row("checks", ["check"]) else { return "no such row" }
+    guard let row = isDoor ? find("doors", ["door", "subject"]) : find("checks", ["check"]) else {
+      return "no such row"
+    }
     let members = isDoor ? ["answer", "opensWith"] : ["result"]
     return members.contains { assertion[$0] != nil && assertion[$0] != row[$0] } ? row.text : nil
   }

@@ -41,7 +41,7 @@ struct AccountRowsTests {
     try #require(answers.count == rows.count + 1)
     for (row, answer) in zip(rows, answers) {
       let own = row.0 == "p" ? Self.passwd(row.1) : Self.shadow(row.1)
-      #expect(own == answer, "seed \(seed): \(row.0) '\(row.1)'")
+      #expect(own == String(answer), "seed \(seed): \(row.0) '\(row.1)'")
     }
   }
 

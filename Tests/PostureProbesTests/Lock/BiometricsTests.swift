@@ -33,7 +33,7 @@ struct BiometricsTests {
     let unseen = try answer(tree(Self.finger, Self.print))
     #expect(unseen.result == .notRun && unseen.cause.code == "biometryReaderUnknown")
     let noSoftware = try tree(Self.finger, Self.print)
-    try Command("/bin/rm", ["-r", noSoftware.place("/usr")]).run()
+    _ = try Command("/bin/rm", ["-r", noSoftware.place("/usr")]).run()
     #expect(try answer(noSoftware).cause.code == "biometryNotAvailable")
   }
 
@@ -83,11 +83,8 @@ struct BiometricsTests {
       defer { service.stop() }
       let end = Clock.monotonicMilliseconds + 10_000
       while Clock.monotonicMilliseconds < end {
-        if (try? MessageBus(address, deadline: Clock.boottimeMilliseconds + 500).owner(of: "net.reactivated.Fprint"))
-          ?? nil != nil
-        {
-          break
-        }
+        let bus = try? MessageBus(address, deadline: Clock.boottimeMilliseconds + 500)
+        if (try? bus?.owner(of: "net.reactivated.Fprint")) != nil { break }
         Clock.sleep(milliseconds: 50)
       }
       try body(FingerprintService(address: address))

@@ -32,7 +32,8 @@ extension PAM {
 
     private func rules(_ text: String) -> [Rule] {
       LogicalLines(text, comments: []).compactMap { line in
-        let fields = line.text.prefix { $0 != "#" }.split(separator: ";", omittingEmptySubsequences: false).map(\.trimmed)
+        let fields = line.text.prefix { $0 != "#" }.split(separator: ";", omittingEmptySubsequences: false).map(
+          \.trimmed)
         guard fields.count == 4, let isMeant = isMeant(fields) else { return nil }
         return isMeant == .no ? nil : Rule(isSure: isMeant == .yes, times: LogicField(fields[3]))
       }
@@ -105,8 +106,11 @@ extension PAM {
         rest = rest.dropFirst(2)
       }
       guard marked != 0 else { return false }
-      let times = rest.split(separator: UInt8(ascii: "-")).map { Int(String(decoding: $0, as: UTF8.self)) }
-      guard times.count == 2, rest.count == 9, let start = times[0], let end = times[1] else { return true }
+      let parts = rest.split(separator: UInt8(ascii: "-"))
+      guard parts.count == 2, parts[0].count <= 4, parts[1].count == 4,
+        let start = Int(String(decoding: parts[0], as: UTF8.self)),
+        let end = Int(String(decoding: parts[1], as: UTF8.self))
+      else { return true }
       if start < end { return day & marked != 0 && clock >= start && clock < end }
       let before = marked << 1 | (marked >> 6 & 1)
       return (day & marked != 0 && clock >= start) || (day & before != 0 && clock <= end)
