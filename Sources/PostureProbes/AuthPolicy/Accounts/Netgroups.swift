@@ -31,7 +31,8 @@ struct Netgroups: Sendable {
     var members: [Member] = []
     var rest = text.drop(while: \.isWhitespace)
     while let first = rest.first {
-      let end = first == "(" ? rest.firstIndex(of: ")") ?? rest.endIndex : rest.firstIndex { $0.isWhitespace || $0 == "(" }
+      let end =
+        first == "(" ? rest.firstIndex(of: ")") ?? rest.endIndex : rest.firstIndex { $0.isWhitespace || $0 == "(" }
       let word = rest[..<(end ?? rest.endIndex)]
       members.append(first == "(" ? triple(word.dropFirst()) : .group(String(word)))
       rest = rest[word.endIndex...].drop { $0.isWhitespace || $0 == ")" }

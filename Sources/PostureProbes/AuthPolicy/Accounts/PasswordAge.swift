@@ -23,7 +23,9 @@ struct PasswordAge: Hashable, Sendable {
 
   /// A field that another one has to follow, unless it `mayEnd` the row; -1 where it is empty.
   private static func number(_ fields: [String], _ index: Int, mayEnd: Bool = false) -> Int? {
-    guard index + 1 < fields.count || (mayEnd && index + 1 == fields.count && !fields[index].isEmpty) else { return nil }
+    guard index + 1 < fields.count || (mayEnd && index + 1 == fields.count && !fields[index].isEmpty) else {
+      return nil
+    }
     return CNumber.orNone(fields[index]).map { Int(Int32(bitPattern: $0)) }
   }
 

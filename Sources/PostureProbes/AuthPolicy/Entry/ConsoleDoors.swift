@@ -19,7 +19,9 @@ enum ConsoleDoors {
   private static func shellInsteadOfInit(
     _ program: String, _ kernel: BootWords, _ context: AuthContext
   ) -> ProbeResult? {
-    guard TerminalReader(system: context.system).read([program]) == .rootShell, let place = kernel.place else { return nil }
+    guard TerminalReader(system: context.system).read([program]) == .rootShell, let place = kernel.place else {
+      return nil
+    }
     let line = ConsoleLine(terminal: "console", reading: .rootShell, observed: "init=\(program)", place: place)
     return doors(context, [line])
   }

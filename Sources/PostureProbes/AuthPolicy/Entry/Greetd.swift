@@ -97,7 +97,9 @@ struct TOMLTable {
       values[name] = Value(text: Self.value(text), line: line)
       return
     }
-    for (key, text) in Self.pairs(text.dropFirst()) { values["\(name).\(key)"] = Value(text: Self.value(text), line: line) }
+    for (key, text) in Self.pairs(text.dropFirst()) {
+      values["\(name).\(key)"] = Value(text: Self.value(text), line: line)
+    }
   }
 
   /// `a = "x", b = 1 }`
@@ -110,7 +112,11 @@ struct TOMLTable {
         parts.append("")
         continue
       }
-      if character == quote { quote = nil } else if quote == nil, character == "\"" || character == "'" { quote = character }
+      if character == quote {
+        quote = nil
+      } else if quote == nil, character == "\"" || character == "'" {
+        quote = character
+      }
       parts[parts.count - 1].append(character)
     }
     return parts.compactMap { part in

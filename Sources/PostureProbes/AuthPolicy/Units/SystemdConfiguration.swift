@@ -7,7 +7,8 @@ enum SystemdConfiguration {
   }
 
   private static func paths(_ name: String, _ system: System) -> [String] {
-    let main = ["/etc", "/run", "/usr/local/lib", "/usr/lib"].map { "\($0)/systemd/\(name)" }.first(where: system.exists)
+    let main = ["/etc", "/run", "/usr/local/lib", "/usr/lib"].map { "\($0)/systemd/\(name)" }.first(
+      where: system.exists)
     var byName: [String: String] = [:]
     for folder in ["/usr/lib", "/usr/local/lib", "/run", "/etc"].map({ "\($0)/systemd/\(name).d" }) {
       for file in (try? system.list(folder)) ?? [] where file.hasSuffix(".conf") { byName[file] = "\(folder)/\(file)" }
