@@ -111,7 +111,7 @@ final class Member {
     case .online(let connack): receiver.put(.online(connack))
     case .refused(let subscription, let reason): receiver.put(.refused(subscription, reason))
     case .offline(let loss, let delay): receiver.put(.offline(loss, retryIn: delay))
-    case .leave: connection?.leave()
+    case .leave: connection.map { take($0.leave()) }
     case .close: connection = nil
     case .ended:
       connection = nil
@@ -172,6 +172,8 @@ final class Member {
   }
 
   private func drop(_ refusal: Mosquitto.Refusal) {
+    // A broker may say farewell in the same breath as welcome: its reason comes next, and is the better one.
+    guard connection?.isOver != true else { return }
     connection = nil
     handle(.lost(Loss(.closed, refusal.text)))
   }

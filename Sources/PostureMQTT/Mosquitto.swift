@@ -26,7 +26,8 @@ final class Mosquitto {
   private let sink: Sink
   private let version: ProtocolVersion
   private var isEstablished = false
-  private var isOver = false
+  /// Its ``Happening/lost(_:)`` has been given out.
+  private(set) var isOver = false
 
   /// Bytes that one inbound packet may bring: a payload of 64 KiB with topic and properties, and TLS's own.
   static let packetCap = 160 << 10
@@ -189,8 +190,12 @@ final class Mosquitto {
     return identifier
   }
 
-  /// Sends DISCONNECT with reason 0, so that the broker drops the will.
-  func leave() { mosquitto_disconnect_v5(handle, 0, nil) }
+  /// Sends DISCONNECT with reason 0, so that the broker drops the will. The library closes the socket as soon as that is
+  /// written, which may be now.
+  func leave() -> [Happening] {
+    mosquitto_disconnect_v5(handle, 0, nil)
+    return collect(0)
+  }
 
   // MARK: Errors
 

@@ -44,7 +44,9 @@ struct RunCommand {
   }
 
   private func carry() throws(ConfigurationError) -> Int32 {
-    try Courier { () throws(ConfigurationError) in
+    // The transport key is in it.
+    Privilege.hideMemory()
+    return try Courier { () throws(ConfigurationError) in
       let configuration = try Configured.load(path)
       return (configuration, try Enrolment(DeviceFolder(configuration.state)))
     }.run()

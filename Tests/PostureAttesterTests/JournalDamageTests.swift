@@ -158,34 +158,15 @@ import Testing
     }
   }
 
-  /// A file system of half a MiB for the time of `body`.
-  private func withSmallDisk(_ body: (String) throws -> Void) throws {
-    try TemporaryFolder.with { folder in
-      let disk = "\(folder)/disk"
-      mkdir(disk, 0o700)
-      guard mount("tmpfs", disk, "tmpfs", 0, "size=512k") == 0 else {
-        Issue.record("no tmpfs: \(errno)")
-        return
-      }
-      defer { umount2(disk, Int32(MNT_DETACH)) }
-      try body(disk)
-    }
-  }
-
-  private func fill(_ path: String) throws {
-    let file = try Descriptor.open(path, O_WRONLY | O_CREAT, mode: 0o600)
-    while (try? file.writeAll(Array(repeating: 1, count: 4096))) != nil {}
-  }
-
-  @Test(.enabled(if: geteuid() == 0, "mounts a small file system")) func `a full disk loses nothing that was said`()
+  @Test(.enabled(if: SmallDisk.isPossible, "mounts a small file system"))
+  func `a full disk loses nothing that was said`()
     throws
   {
-    try withSmallDisk { disk in
-      let device = try TestDevice(disk)
+    try SmallDisk.with { disk in
+      let device = try TestDevice(disk.path)
       let attester = try device.attester()
       try attester.look(open: true)
-      let ballast = "\(disk)/ballast"
-      try fill(ballast)
+      try disk.fill()
       // Reports go on with the numbers that are reserved; the change waits for its event.
       var last: Int64 = 1
       for _ in 0..<20 {
@@ -195,7 +176,7 @@ import Testing
       }
       let stuck = attester.journal.failure
       print("while full: \(stuck ?? "the log had room left")")
-      unlink(ballast)
+      disk.empty()
       let after = try device.report(attester.look(open: false))
       let events = try device.events(attester)
       #expect(events.count == 3)
@@ -205,22 +186,20 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: geteuid() == 0, "mounts a small file system")) func `a read-only disk is an error that says so`()
+  @Test(.enabled(if: SmallDisk.isPossible, "mounts a small file system"))
+  func `a read-only disk is an error that says so`()
     throws
   {
-    try withSmallDisk { disk in
-      let device = try TestDevice(disk)
+    try SmallDisk.with { disk in
+      let device = try TestDevice(disk.path)
       try device.attester().look(open: true)
-      guard mount("tmpfs", disk, "tmpfs", UInt(MS_REMOUNT | MS_RDONLY), "") == 0 else {
-        Issue.record("no remount: \(errno)")
-        return
-      }
+      try disk.set(readOnly: true)
       do {
         try device.attester().look(open: true)
         Issue.record("a report without a number reserved")
       } catch let error as AttesterError { #expect(error.code == .store) }
-      _ = mount("tmpfs", disk, "tmpfs", UInt(MS_REMOUNT), "")
-      #expect(!Files.exists("\(disk)/\(Journal.fileName).damaged"))
+      try disk.set(readOnly: false)
+      #expect(!Files.exists("\(disk.path)/\(Journal.fileName).damaged"))
       #expect(try device.report(device.attester().look(open: true)).chain.number == 2)
     }
   }

@@ -148,4 +148,21 @@ import Testing
     #expect(watcher.coverage == .partial)
     #expect(watcher.directories == 50)
   }
+
+  /// A tmpfs in the place of NFS: what another machine changes there nobody tells of.
+  @Test(.enabled(if: SmallDisk.isPossible, "mounts a small file system"))
+  func `on a file system of another machine it says so, and watches what it can`() throws {
+    try SmallDisk.with { disk in
+      mkdir("\(disk.path)/etc", 0o755)
+      let watcher = Watcher(root: disk.path, silent: [0x0102_1994])
+      watcher.follow(examination(["/etc/shadow"]))
+      #expect(watcher.coverage == .partial)
+      #expect(change(watcher, within: 400) == nil)
+      try Files.write([1], to: "\(disk.path)/etc/shadow")
+      #expect(change(watcher) != nil)
+      let ordinary = Watcher(root: disk.path)
+      ordinary.follow(examination(["/etc/shadow"]))
+      #expect(ordinary.coverage == .complete)
+    }
+  }
 }

@@ -1,6 +1,7 @@
+import Glibc
 import PosturePlatform
-import Testing
 import TestKit
+import Testing
 
 @testable import PostureMQTT
 
@@ -35,6 +36,35 @@ struct BrokerTests {
     let done = try Inbox()
     client.publish(Publication("a", [1])) { outcome in done.put(.completed(7, outcome)) }
     #expect(done.outcome(7) == .taken)
+  }
+
+  @Test func `a farewell waits for its answer and for nothing else`() throws {
+    let broker = try Broker()
+    let inbox = try Inbox()
+    var settings = try broker.tls("leaver")
+    settings.session.leaveTimeout = 20_000
+    let client = try Client(settings, inbox: inbox)
+    #expect(inbox.online() != nil)
+    let start = Clock.monotonicMilliseconds
+    client.stop(last: Publication("last", [1]))
+    #expect(inbox.ended(10_000))
+    #expect(Clock.monotonicMilliseconds - start < 5_000)
+  }
+
+  /// select(2), which the library's own loop uses, ends at 1,023.
+  @Test func `a socket of any number will do`() throws {
+    var most = rlimit()
+    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &most)
+    most.rlim_cur = most.rlim_max
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &most)
+    var held: [Int32] = []
+    while held.last ?? 0 < 1_100, held.count < 4_096 { held.append(open("/dev/null", O_RDONLY | O_CLOEXEC)) }
+    defer { held.forEach { close($0) } }
+    let broker = try Broker()
+    let inbox = try Inbox()
+    let client = try Client(broker.tls("dev-high"), inbox: inbox)
+    #expect(inbox.online() != nil)
+    #expect(inbox.outcome(client.publish(Publication("a", [1]))) == .taken)
   }
 
   @Test func `a restarted broker is found again`() throws {

@@ -43,7 +43,8 @@ struct HostilePeerTests {
       _ = connection.read(1, 500)
     }
     let inbox = try Inbox()
-    let client = try client(peer.port, inbox)
+    // What it wants to subscribe to it finds no connection for.
+    let client = try client(peer.port, inbox) { $0.session.subscriptions = [Subscription("a")] }
     let loss = try #require(inbox.offline())
     #expect(loss.code == (code == 0 ? .closed : .disconnected(ReasonCode(code))))
     #expect(inbox.offline() != nil)

@@ -47,8 +47,19 @@ public enum Loopback {
   /// A connection.
   public static func connect(_ port: UInt16) throws(SystemError) -> Descriptor {
     let socket = Descriptor(owning: try retrying("socket") { newSocket() })
-    try retrying("connect") { withAddress(port) { Glibc.connect(socket.number, $0, $1) } }
+    let number = socket.number
+    try retrying("connect") { withAddress(port) { Glibc.connect(number, $0, $1) } }
     return socket
+  }
+
+  /// Waits until somebody accepts connections; false after `milliseconds`.
+  public static func waitUntilOpen(_ port: UInt16, _ milliseconds: Int64 = 5_000) -> Bool {
+    let until = Clock.monotonicMilliseconds + milliseconds
+    while !isOpen(port) {
+      guard Clock.monotonicMilliseconds < until else { return false }
+      Clock.sleep(milliseconds: 10)
+    }
+    return true
   }
 
   /// Somebody accepts connections.

@@ -21,6 +21,8 @@ public struct AgentConfiguration: Hashable, Sendable {
   /// Seconds between two reports when nothing happens.
   public var period = 3_600
   public var clock = Clock.auto
+  /// Seconds: the longest wait between two attempts to reach the broker, where nobody has to put anything right first.
+  public var longestWait = 120
 
   public init() {}
 
@@ -42,6 +44,7 @@ public struct AgentConfiguration: Hashable, Sendable {
         throw ConfigurationError("clock: \"auto\" or \"trusted\"")
       }
       self.clock = clock
+    case "longestWait": longestWait = try Self.number(name, value, 1...3_600)
     case "$schema": return
     default: throw ConfigurationError("unknown member \"\(name)\"")
     }
@@ -85,6 +88,7 @@ public struct AgentConfiguration: Hashable, Sendable {
       object("keepalive", .integer(Int64(keepalive)))
       object("period", .integer(Int64(period)))
       object("clock", .string(clock.rawValue))
+      object("longestWait", .integer(Int64(longestWait)))
     }
   }
 }

@@ -17,7 +17,10 @@ public enum ExaminationProcess {
     clinux_not_dumpable()
     limit(RLIMIT_CORE, 0)
     limit(RLIMIT_CPU, processorLimit)
-    limit(RLIMIT_AS, memoryLimit)
+    // A sanitizer reserves more addresses than any limit allows.
+    #if !SANITIZED
+      limit(RLIMIT_AS, memoryLimit)
+    #endif
     let system = try System(root: root)
     var visited = Set<String>()
     var listed = Set<String>()

@@ -54,28 +54,14 @@ final class Journal {
   init(
     folder: String, kid: String, now: Int64, uptime: @escaping () -> Int64 = { Clock.boottimeMilliseconds }
   ) throws(JournalError) {
-    let found = try JournalFile.open(folder: folder)
+    let (store, remains) = try JournalFile.open(folder: folder)
+    self.store = store
     self.folder = folder
     self.uptime = uptime
     hourBegan = uptime()
-    store = found.store
-    rows = found.rows
-    otherSequences = Self.sequences(found)
-    let marks = found.marks ?? .fresh
-    if var left = Ledger(rows: found.rows, kid: kid) {
-      left.catchUp(with: marks)
-      if otherSequences[kid] == nil {
-        opening = .anew(.newKey)
-        left.chain = Self.chain(after: left.chain.generation)
-      } else {
-        opening = found.opening
-      }
-      ledger = left
-    } else {
-      opening = found.opening
-      ledger = Ledger(kid: kid, chain: Self.chain(after: marks.generation), marks: marks)
-      if found.isBlind { ledger.sequence = Counter(reserved: Self.blindStart(now)) }
-    }
+    rows = remains.rows
+    otherSequences = remains.sequences
+    (ledger, opening) = remains.ledger(kid: kid, chain: Base64URL.encode(Random.bytes(16)), now: now)
   }
 
   /// Makes a state folder ready for its first start, so that a later one without ``Marks`` is known to have lost them.
@@ -84,23 +70,6 @@ final class Journal {
     guard access(path, F_OK) != 0 else { return }
     try AtomicFile.write(Marks.fresh.bytes, to: path)
   }
-
-  private static func chain(after generation: Int64) -> EventChain {
-    EventChain(id: Base64URL.encode(Random.bytes(16)), generation: generation + 1)
-  }
-
-  /// The highest known number of each key.
-  private static func sequences(_ found: JournalFile) -> [String: Int64] {
-    var sequences = found.marks?.sequences ?? [:]
-    for (key, value) in found.rows where key.hasPrefix("seq/") {
-      let kid = String(key.dropFirst(4))
-      sequences[kid] = max(sequences[kid] ?? 0, Int64(value) ?? 0)
-    }
-    return sequences
-  }
-
-  /// Where both files are lost the clock is what is left: 1024 numbers a second are more than any device uses.
-  private static func blindStart(_ now: Int64) -> Int64 { max(0, now) << 10 }
 
   // MARK: Changes
 

@@ -10,6 +10,7 @@ final class Watcher {
   static let longest: Int64 = 1_000
   /// Directories: more are no configuration, and each costs the kernel a kilobyte.
   private let most: Int
+  private let silent: Set<Int64>
 
   /// Changes that have come to rest.
   private(set) var number: Int64 = 0
@@ -26,9 +27,12 @@ final class Watcher {
   private var budget: Bucket
   private var spacing: Int64 = 0
 
-  /// - Parameter root: the directory that the examined paths are below.
-  init(root: String, most: Int = 8_192) {
+  /// - Parameters:
+  ///   - root: the directory that the examined paths are below.
+  ///   - silent: types of file systems (statfs(2)) that do not tell of every change.
+  init(root: String, most: Int = 8_192, silent: Set<Int64> = Watcher.remote) {
     self.most = most
+    self.silent = silent
     self.root = root == "/" ? "" : root
     inotify = clinux_inotify()
     budget = Bucket(every: 5_000, burst: 20)
@@ -84,7 +88,7 @@ final class Watcher {
     if let before = watches[folder], before != watch { remove(folder, before) }
     watches[folder] = watch
     folders[watch] = folder
-    return !Self.isSilent(root + folder)
+    return !silent.contains(clinux_filesystem_type(root + folder))
   }
 
   private func remove(_ folder: String, _ watch: Int32) {
@@ -94,11 +98,9 @@ final class Watcher {
   }
 
   /// File systems whose changes may be made elsewhere (statfs(2)): NFS, CIFS, SMB2, 9p, FUSE, Ceph.
-  private static let remote: Set<Int64> = [
+  static let remote: Set<Int64> = [
     0x6969, 0xFF53_4D42, 0xFE53_4D42, 0x0102_1997, 0x6573_5546, 0x00C3_6400,
   ]
-
-  private static func isSilent(_ path: String) -> Bool { remote.contains(clinux_filesystem_type(path)) }
 
   // MARK: What has changed
 

@@ -25,6 +25,7 @@ extension Courier {
   private func receiveCommand(_ message: Message, _ topic: Topic) {
     // A command that the broker had kept is one that was given some other time.
     guard !message.retained else { return counters.count(.retainedCommands) }
+    set(.tell, 2_000)
     let moment = moment
     let command: DeviceVerifier.Command
     do throws(TokenError) { command = try verifier.command(message.payload, on: topic, at: moment) } catch {

@@ -109,10 +109,15 @@ extension Courier {
   /// On every CONNACK: a broker that lost what it had kept has it again.
   func republish() {
     guard isOnline else { return }
+    publishState()
+    perform(pump.handle(.online, at: now))
+  }
+
+  /// All that a broker keeps of a device.
+  private func publishState() {
     publish(Letter(topic: topic(.keys(name)), kind: .credential, token: enrolment.bundle.credential))
     publishBirth()
     if let lastReport { publishReport(lastReport) }
-    perform(pump.handle(.online, at: now))
   }
 
   private func publishBirth() {
@@ -130,7 +135,8 @@ extension Courier {
 
   // MARK: Our own presence
 
-  /// An old will that comes late, another client of our name, or a broker that deleted it: ours is put back.
+  /// An old will that comes late, another client of our name, or a broker that deleted it: ours is put back, and with it
+  /// what else may be gone.
   func receivePresence(_ message: Message) {
     guard isOnline, let presence, presence.isBorn, message.payload != Array(presence.birth.utf8) else { return }
     set(.correct, max(Int64.random(in: 200...1_000), correctedAt + 10_000 - now))
@@ -141,6 +147,6 @@ extension Courier {
     correctedAt = now
     counters.count(.presenceCorrections)
     log.say(.notice, "presence", "the broker showed another presence than ours: put right")
-    publishBirth()
+    publishState()
   }
 }

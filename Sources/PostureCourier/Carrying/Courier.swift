@@ -206,7 +206,7 @@ public final class Courier {
     isStopping = true
     service.isStopping()
     log.say(.info, "stop", "stopping")
-    client?.stop(last: presence?.offline(isOnline))
+    leave()
     // The broker has half a second; nobody waits for it longer.
     set(.stop, client == nil ? 0 : 700)
   }
@@ -233,7 +233,13 @@ public final class Courier {
     want(.start)
     log.say(.notice, "reload", "configuration read again")
     isRestarting = true
+    leave()
+  }
+
+  /// Says goodbye. What stands on the presence topic from here on is not to be put right.
+  private func leave() {
     client?.stop(last: presence?.offline(isOnline))
+    presence?.isBorn = false
   }
 
   // MARK: The connection

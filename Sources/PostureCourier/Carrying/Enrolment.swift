@@ -34,6 +34,7 @@ public struct Enrolment: Sendable {
     settings.user = (device.name.description, "")
     settings.keepalive = configuration.keepalive
     settings.session.preparesEachAttempt = true
+    settings.session.backoff.soonCap = Int64(configuration.longestWait) * 1_000
     settings.session.subscriptions = subscriptions
     return settings
   }

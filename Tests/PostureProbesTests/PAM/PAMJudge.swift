@@ -31,15 +31,9 @@ struct PAMJudge {
     return places.map { "\($0)/security" }.first { access("\($0)/pam_debug.so", R_OK) == 0 }
   }()
 
-  /// The system's C compiler, or the one beside swiftc.
-  private static let compiler: String? = {
-    let beside = Repository.swiftc.map { "\(Path.folder(of: $0))/clang" }
-    return ["/usr/bin/cc", beside ?? ""].first { access($0, X_OK) == 0 }
-  }()
-
   /// A compiler, libpam's header and its test module are here.
   static let isHere =
-    compiler != nil && access("/usr/include/security/pam_appl.h", R_OK) == 0 && moduleFolder != nil
+    CCompiler.path != nil && access("/usr/include/security/pam_appl.h", R_OK) == 0 && moduleFolder != nil
 
   /// Whether a private mount namespace can be had.
   static let hasNamespaces: Bool = {
@@ -50,11 +44,7 @@ struct PAMJudge {
   init() throws {
     folder = try Folder()
     program = folder.file("pam_judge")
-    let source = Repository.path("Tests/Judges/pam_judge.c")
-    var compile = Command(Self.compiler ?? "/usr/bin/cc", ["-O1", "-o", program, source, "-lpam"])
-    compile.timeout = 60_000
-    let output = try compile.run()
-    guard output.status == 0 else { throw Failure(description: String(decoding: output.err, as: UTF8.self)) }
+    try CCompiler.build("pam_judge.c", to: program, ["-lpam"])
   }
 
   /// The answers, one for each question. `mounts`: files and folders put over others in a namespace of its own.

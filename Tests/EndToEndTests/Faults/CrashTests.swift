@@ -1,0 +1,39 @@
+import Glibc
+import Posture
+import PosturePlatform
+import TestKit
+import Testing
+
+extension FaultTests {
+  @Test func `the broker is killed and restarted under load`() throws {
+    let rig = try Rig()
+    try rig.start()
+    let before = try rig.usage()
+    let load = try Load(rig)
+    let rounds = Long.isWanted ? 50 : 3
+    for round in 0..<rounds {
+      usleep(.random(in: 200_000...900_000))
+      rig.stopBroker(kill: round % 3 != 2)
+      usleep(.random(in: 0...300_000))
+      try rig.startBroker()
+    }
+    let reports = try load.stop(rig)
+    try rig.conclude("broker killed or stopped \(rounds) times, \(reports) examinations meanwhile", since: before)
+  }
+
+  @Test func `attester and courier are killed at random moments`() throws {
+    let rig = try Rig()
+    try rig.start()
+    let load = try Load(rig)
+    let rounds = Long.isWanted ? 200 : 5
+    for _ in 0..<rounds {
+      for isCourier in [true, false].shuffled() {
+        usleep(.random(in: 0...700_000))
+        if isCourier { try rig.startCourier() } else { try rig.startAttester() }
+      }
+    }
+    let reports = try load.stop(rig)
+    try rig.conclude(
+      "courier and attester killed \(rounds) times each, \(reports) examinations meanwhile", since: nil)
+  }
+}
