@@ -1,4 +1,3 @@
-import CLinux
 import Glibc
 import Posture
 public import PosturePlatform
@@ -14,8 +13,7 @@ public enum ExaminationProcess {
   /// The verb's body.
   /// - Parameter probes: names of those to run; others than ours are passed over.
   public static func run(root: String, probes: [String]) throws(SystemError) {
-    clinux_not_dumpable()
-    limit(RLIMIT_CORE, 0)
+    Privilege.hideMemory()
     limit(RLIMIT_CPU, processorLimit)
     // A sanitizer reserves more addresses than any limit allows.
     #if !SANITIZED

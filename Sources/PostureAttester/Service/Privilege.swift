@@ -51,8 +51,12 @@ public enum Privilege {
   }
 
   /// Whatever happens to this process leaves no image of its memory, and no other process of its user looks into it.
+  ///
+  /// Swift's runtime answers a crash by starting a program that prints registers and memory, and that waits for ever where
+  /// it may not look: a crash ends the process at once instead.
   public static func hideMemory() {
     clinux_not_dumpable()
+    for crash in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { signal(crash, SIG_DFL) }
     var none = rlimit(rlim_cur: 0, rlim_max: 0)
     setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
   }

@@ -35,7 +35,8 @@ extension Courier {
     switch gate.judge(command, challenge: presence?.connection, at: moment, now, load: planner.load) {
     case .obey(let order): obey(order)
     case .refuse(let code): refuse(command.claims.id, command.kid, code)
-    case .ignore: counters.count(.replayed)
+    case .ignore(.replayed): counters.count(.replayed)
+    case .ignore(.refusalsExhausted): counters.count(.unrefused)
     }
   }
 

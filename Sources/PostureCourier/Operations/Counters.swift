@@ -3,8 +3,11 @@ import Posture
 /// What the courier has counted since its start; some of it goes into each presence.
 struct Counters {
   enum Name: String, CaseIterable {
-    case connects, reports, events, obeyed, refused, replayed, invalidCommands, retainedCommands, strayMessages
-    case refusedDocuments, attesterLosses, presenceCorrections
+    case connects, reports, events, obeyed, refused
+    /// Good commands that came when as many had been refused as may be said.
+    case unrefused
+    case replayed, invalidCommands, retainedCommands, strayMessages, refusedDocuments, attesterLosses
+    case presenceCorrections
   }
 
   private var counts: [Name: Int64] = [:]

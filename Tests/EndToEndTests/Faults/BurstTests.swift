@@ -44,14 +44,14 @@ extension FaultTests {
     var counters: JSON = .null
     while Clock.monotonicMilliseconds < until {
       counters = rig.status()?["courier"]?["counters"] ?? .null
-      let names = ["obeyed", "refused", "replayed", "invalidCommands"]
+      let names = ["obeyed", "refused", "unrefused", "invalidCommands"]
       if names.reduce(0, { $0 + (counters[$1]?.integer ?? 0) }) >= count { break }
       usleep(200_000)
     }
     let invalid = counters["invalidCommands"]?.integer ?? 0
     #expect(invalid == Int64(count / 2), "\(counters.text)")
     #expect((counters["obeyed"]?.integer ?? 0) > 0 && (counters["obeyed"]?.integer ?? 0) < 1_000)
-    return ["obeyed", "refused", "replayed", "invalidCommands"].map { "\($0) \(counters[$0]?.integer ?? 0)" }
+    return ["obeyed", "refused", "unrefused", "invalidCommands"].map { "\($0) \(counters[$0]?.integer ?? 0)" }
       .joined(separator: ", ")
   }
 }

@@ -5,7 +5,8 @@ import PosturePlatform
 import TestKit
 import Testing
 
-extension FaultTests {
+@Suite(.serialized, .enabled(if: Rig.isPossible, Rig.needs))
+struct ClockFaultTests {
   private static let year: Int64 = 31_557_600
 
   /// The administrator vouches for a clock that is wrong by years.

@@ -4,7 +4,8 @@ import PosturePlatform
 import TestKit
 import Testing
 
-extension FaultTests {
+@Suite(.serialized, .enabled(if: Rig.isPossible, Rig.needs))
+struct CrashFaultTests {
   @Test func `the broker is killed and restarted under load`() throws {
     let rig = try Rig()
     try rig.start()
@@ -18,6 +19,9 @@ extension FaultTests {
       try rig.startBroker()
     }
     let reports = try load.stop(rig)
+    // What was counted so far goes out with each birth.
+    #expect(rig.isSettled(90_000))
+    #expect(rig.keptPresence?["counters"]?["connects"]?.integer ?? 0 > 0)
     try rig.conclude("broker killed or stopped \(rounds) times, \(reports) examinations meanwhile", since: before)
   }
 
@@ -25,7 +29,7 @@ extension FaultTests {
     let rig = try Rig()
     try rig.start()
     let load = try Load(rig)
-    let rounds = Long.isWanted ? 200 : 5
+    let rounds = Long.isWanted ? 200 : 4
     for _ in 0..<rounds {
       for isCourier in [true, false].shuffled() {
         usleep(.random(in: 0...700_000))

@@ -4,5 +4,5 @@ import Testing
 /// once and in order, the verdict and the presence are right, and nothing was left lying about (Aftermath).
 ///
 /// Short in the fast tier, at full length with POSTURE_LONG.
-@Suite(.serialized, .enabled(if: Rig.isPossible, "needs root, mosquitto, mosquitto-dev and a C compiler"))
+@Suite(.serialized, .enabled(if: Rig.isPossible, Rig.needs))
 struct FaultTests {}

@@ -26,7 +26,8 @@ private final class Impostor {
   }
 }
 
-extension FaultTests {
+@Suite(.serialized, .enabled(if: Rig.isPossible, Rig.needs))
+struct BrokerFaultTests {
   private static let connacks = [
     128, 129, 130, 131, 133, 134, 135, 136, 137, 138, 140, 144, 149, 151, 153, 154, 155, 156, 157, 159,
   ]

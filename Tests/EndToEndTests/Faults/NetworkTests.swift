@@ -4,7 +4,8 @@ import PosturePlatform
 import TestKit
 import Testing
 
-extension FaultTests {
+@Suite(.serialized, .enabled(if: Rig.isPossible, Rig.needs))
+struct NetworkFaultTests {
   @Test(.enabled(if: Namespaces.isPossible, "needs root and nft"))
   func `the network between two namespaces is cut`() throws {
     let network = try Namespaces()
@@ -65,7 +66,7 @@ extension FaultTests {
       did.append("half open, noticed in \(took) ms")
     }
     link.behave(.honest)
-    link.cut(after: 0)
+    rig.leadHome()
     let reports = try load.stop(rig)
     try rig.conclude(
       "bad line (\(did.joined(separator: ", "))), \(link.bytes) bytes, \(reports) examinations meanwhile",

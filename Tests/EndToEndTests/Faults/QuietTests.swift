@@ -5,7 +5,7 @@ import TestKit
 import Testing
 
 /// What the device does when nothing happens, and when a name leads nowhere.
-@Suite(.serialized, .enabled(if: Rig.isPossible, "needs root, mosquitto, mosquitto-dev and a C compiler"))
+@Suite(.serialized, .enabled(if: Rig.isPossible, Rig.needs))
 struct QuietTests {
   @Test func `an idle device wakes up twice in a keepalive interval, and computes nothing`() throws {
     let keepalive: Int64 = Long.isWanted ? 15 : 5
@@ -30,6 +30,25 @@ struct QuietTests {
     #expect(courier <= 2 * Int(intervals) + 1 && attester <= 1)
     #expect(after.courier.processor - before.courier.processor <= 10)
     #expect(after.attester.processor - before.attester.processor <= 10)
+  }
+
+  @Test func `status tells of connection, report, journal and the last error`() throws {
+    let rig = try Rig()
+    try rig.start()
+    #expect(rig.isSettled(10_000))
+    _ = try rig.recheck()
+    #expect(rig.milliseconds(5_000, until: true) != nil)
+    usleep(2_500_000)
+    let output = try Command(Rig.program, ["status", "--config", rig.folder.file("agent.json")]).run()
+    let lines = String(decoding: output.out, as: UTF8.self).split(separator: "\n").map {
+      $0.split(separator: " ", maxSplits: 1).map { $0.trimmed }
+    }
+    let said = Dictionary(lines.compactMap { $0.count == 2 ? ($0[0], $0[1]) : nil }) { $1 }
+    #expect(output.status == 0)
+    #expect(said["courier.connected"] == "true" && said["report.verdict"] == "pass")
+    #expect(said["report.cause"] == "recheck" && said["chain.waiting"] == "0")
+    #expect(Int(said["journal.writes"] ?? "") ?? 0 > 0 && said["courier.counters.obeyed"] == "1")
+    #expect(said["courier.lastError"] != nil && said["watch.coverage"] == "complete")
   }
 
   /// The resolver waits for a name server that never answers.
@@ -64,5 +83,11 @@ struct QuietTests {
     let took = try #require(rig.stopCourier())
     print("SIGTERM during a name lookup: \(took) ms")
     #expect(took < 1_000)
+  }
+}
+
+extension Substring {
+  fileprivate var trimmed: String {
+    String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
   }
 }

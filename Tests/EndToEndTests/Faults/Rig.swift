@@ -6,6 +6,7 @@ import PostureMQTT
 import PosturePlatform
 import PostureTokens
 import TestKit
+import Testing
 
 /// One device with everything real: a site as `posturectl init` makes it, its mosquitto, the attester and the courier as
 /// processes of their own users, and a broker that writes down what it takes (broker_record.c).
@@ -41,6 +42,7 @@ final class Rig {
   static let isPossible =
     geteuid() == 0 && Broker.isInstalled && CCompiler.path != nil
     && access("/usr/include/mosquitto_plugin.h", R_OK) == 0
+  static let needs: Comment = "needs root, mosquitto, mosquitto-dev and a C compiler"
   private static let users = (attester: "64001", courier: "64002")
 
   let options: Options
@@ -124,6 +126,8 @@ final class Rig {
   func leadHome() {
     link?.lead(to: port)
     link?.cut(after: 0)
+    // What it says of itself is of the new connection, or of none.
+    usleep(300_000)
   }
 
   /// SIGKILL, or SIGTERM.
@@ -196,6 +200,14 @@ final class Rig {
       ]
     courier = try RunningProcess(
       words[0], Array(words.dropFirst()), log: folder.file("courier.log"), environment: environment)
+  }
+
+  /// Runs a program as the courier's user.
+  func runAsCourier(_ words: String...) throws -> Command.Output {
+    try Command(
+      "/usr/bin/setpriv",
+      ["--reuid=\(Self.users.courier)", "--regid=\(Self.users.courier)", "--clear-groups"] + words
+    ).run()
   }
 
   func crashAttester() { attester?.crash() }
