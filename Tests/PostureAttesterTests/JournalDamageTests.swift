@@ -148,6 +148,18 @@ import Testing
     }
   }
 
+  @Test func `why a chain begins is known after a crash before its first report`() throws {
+    try TemporaryFolder.with { folder in
+      let device = try TestDevice(folder)
+      _ = try device.attester().presence(.init(id: "connection-1", counters: [:]))
+      try Files.write([1, 2, 3], to: "\(folder)/\(Journal.fileName)")
+      _ = try device.attester().presence(.init(id: "connection-2", counters: [:]))
+      let attester = try device.attester()
+      try attester.look(open: true)
+      #expect(try device.events(attester).first?.body == .start(.damagedStore))
+    }
+  }
+
   @Test func `two attesters do not share a journal`() throws {
     try TemporaryFolder.with { folder in
       let device = try TestDevice(folder)

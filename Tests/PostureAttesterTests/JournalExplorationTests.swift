@@ -61,13 +61,18 @@ struct JournalExplorationTests {
     world.isEven = true
   }
 
-  /// As Attester.record and beginChain do it.
-  private static func append(_ world: inout World, _ content: String, reaches: Bool = true, marks: Bool = true) {
+  /// As Attester.beginChain does it, before every other write.
+  private static func begin(_ world: inout World) {
+    guard world.ledger.chain.number == 0, case .anew = world.opening else { return }
     var next = world.ledger
-    if next.chain.number == 0, case .anew = world.opening {
-      next.chain.append(digest: "\(next.chain.id)/1 start", token: "t", made: 0)
-      commit(&world, next)
-    }
+    next.chain.append(digest: "\(next.chain.id)/1 start", token: "t", made: 0)
+    commit(&world, next)
+  }
+
+  /// As Attester.record does it.
+  private static func append(_ world: inout World, _ content: String, reaches: Bool = true, marks: Bool = true) {
+    begin(&world)
+    var next = world.ledger
     let number = next.chain.number + 1
     next.chain.append(digest: "\(next.chain.id)/\(number) \(content)", token: "t", made: 0)
     let surplus = next.chain.surplus(bounds, hours: 0)
@@ -88,6 +93,12 @@ struct JournalExplorationTests {
       world.chains += 1
       world.acknowledged = 0
     }
+  }
+
+  /// Until the next write each of the two knows something that the other does not.
+  private static func lose(_ world: inout World, rows: [String: String]?, marks: Marks?) {
+    restart(&world, rows: rows, marks: marks)
+    world.isEven = false
   }
 
   // MARK: What happens
@@ -120,14 +131,10 @@ struct JournalExplorationTests {
     case .crashBetween:
       append(&world, "d", marks: false)
       restart(&world, rows: world.rows, marks: world.marks)
-    case .loseJournal: restart(&world, rows: nil, marks: world.marks)
-    case .loseEnd: restart(&world, rows: world.before, marks: world.marks)
-    case .loseMarks:
-      restart(&world, rows: world.rows, marks: nil)
-      world.isEven = false
-    case .loseBoth:
-      restart(&world, rows: [:], marks: nil)
-      world.isEven = false
+    case .loseJournal: lose(&world, rows: nil, marks: world.marks)
+    case .loseEnd: lose(&world, rows: world.before, marks: world.marks)
+    case .loseMarks: lose(&world, rows: world.rows, marks: nil)
+    case .loseBoth: lose(&world, rows: [:], marks: nil)
     case .changeKey:
       restart(&world, rows: world.rows, marks: world.marks, kid: world.ledger.kid == "one" ? "two" : "one")
     }
@@ -154,6 +161,7 @@ struct JournalExplorationTests {
   }
 
   private static func takeNumber(_ world: inout World) -> [String] {
+    begin(&world)
     if world.ledger.sequence.needsBlock {
       var next = world.ledger
       next.sequence.reserveBlock()
@@ -166,6 +174,7 @@ struct JournalExplorationTests {
   }
 
   private static func takeConnection(_ world: inout World) -> [String] {
+    begin(&world)
     if world.ledger.connection.needsBlock {
       var next = world.ledger
       next.connection.reserveBlock()
@@ -188,9 +197,10 @@ struct JournalExplorationTests {
     for (number, digest) in world.seen[chain.id] ?? [:] where number == chain.number && digest != chain.head {
       broken.append("the head is the event that was given out")
     }
+    if chain.number == 0, world.opening == .asLeft { broken.append("a chain has a reason to begin") }
     if chain.id != old.chain.id {
-      if world.opening == .asLeft { broken.append("a new chain has a reason") }
-      if old.chain.number > 0, move == .crash || move == .crashBetween { broken.append("a crash alone begins no chain") }
+      let isCrash = move == .crash || move == .crashBetween
+      if isCrash, old.chain.number > 0 { broken.append("a crash alone begins no chain") }
       if chain.generation <= old.chain.generation, move != .loseBoth, old.chain.number > 0 {
         broken.append("generations rise")
       }

@@ -130,11 +130,12 @@ public final class Attester {
     }
   }
 
-  /// A chain begins with its reason, which is on the disk before anything else is signed.
+  /// A chain begins with its reason, which is on the disk before anything else is: a journal that holds something and no
+  /// chain would not know it any more.
   private func beginChain() throws(AttesterError) {
     guard journal.ledger.chain.number == 0, case .anew(let reason) = journal.opening else { return }
     let event = try link(.start(reason))
-    try change { $0.chain.append(digest: event.digest, token: event.token, made: $0.hours) }
+    try write { $0.chain.append(digest: event.digest, token: event.token, made: $0.hours) }
   }
 
   /// The next event of the chain, signed.
@@ -180,6 +181,7 @@ public final class Attester {
   // MARK: Short lines
 
   func presence(_ connection: AttesterRequest.Connection) throws(AttesterError) -> AttesterAnswer {
+    try beginChain()
     let number = try store { () throws(JournalError) in try journal.nextConnection(now: moment.seconds) }
     var claims = PresenceClaims(
       issuer: identity.party, issuedAt: moment.seconds, state: .offline, connection: connection.id, number: number,
@@ -256,9 +258,17 @@ public final class Attester {
   // MARK: Ground
 
   /// The one small write of an hour without change.
-  func tick() { try? journal.tick(now: moment.seconds) }
+  func tick() {
+    guard (try? beginChain()) != nil else { return }
+    try? journal.tick(now: moment.seconds)
+  }
 
   private func change(_ body: (inout Ledger) -> Void) throws(AttesterError) {
+    try beginChain()
+    try write(body)
+  }
+
+  private func write(_ body: (inout Ledger) -> Void) throws(AttesterError) {
     let now = moment.seconds
     try store { () throws(JournalError) in try journal.change(now: now, body) }
   }
