@@ -32,6 +32,21 @@ struct GateTests {
     #expect(gate.judge(command, challenge: nil, at: Moment(site.now), 1) == .ignore(.replayed))
   }
 
+  @Test func `the pace of runs is a setting`() throws {
+    var (limited, free) = (gate(), gate())
+    free.pace(every: 0)
+    var obeyed = (limited: 0, free: 0)
+    for number in 10...30 {
+      let command = try command(id: "jti-000000\(number)")
+      if isObeyed(limited.judge(command, challenge: nil, at: Moment(site.now), 0)) { obeyed.limited += 1 }
+      if case .obey(let order) = free.judge(command, challenge: nil, at: Moment(site.now), 0), order.start == 0 {
+        obeyed.free += 1
+      }
+    }
+    #expect(obeyed.free == 21)
+    #expect(obeyed.limited < 21)
+  }
+
   @Test func `a command is remembered over a restart`() throws {
     var gate = gate()
     let command = try command()

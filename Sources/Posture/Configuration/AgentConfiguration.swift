@@ -20,6 +20,8 @@ public struct AgentConfiguration: Hashable, Sendable {
   public var keepalive = 60
   /// Seconds between two reports when nothing happens.
   public var period = 3_600
+  /// Seconds between two reports on command in the long term; 0 sets no limit.
+  public var recheckInterval = 30
   public var clock = Clock.auto
   /// Seconds: the longest wait between two attempts to reach the broker, where nobody has to put anything right first.
   public var longestWait = 120
@@ -39,6 +41,7 @@ public struct AgentConfiguration: Hashable, Sendable {
     case "broker": broker = try Self.broker(value)
     case "keepalive": keepalive = try Self.number(name, value, 5...1_800)
     case "period": period = try Self.number(name, value, 10...86_400)
+    case "recheckInterval": recheckInterval = try Self.number(name, value, 0...3_600)
     case "clock":
       guard let clock = value.string.flatMap(Clock.init(rawValue:)) else {
         throw ConfigurationError("clock: \"auto\" or \"trusted\"")
@@ -87,6 +90,7 @@ public struct AgentConfiguration: Hashable, Sendable {
       }
       object("keepalive", .integer(Int64(keepalive)))
       object("period", .integer(Int64(period)))
+      object("recheckInterval", .integer(Int64(recheckInterval)))
       object("clock", .string(clock.rawValue))
       object("longestWait", .integer(Int64(longestWait)))
     }

@@ -77,6 +77,7 @@ public final class Courier {
     verifier = try enrolment.verifier()
     gate = Gate(device: enrolment.device, memory: Self.memory(enrolment, log))
     planner = Planner(Self.plan(configuration, enrolment.device))
+    gate.pace(every: Int64(configuration.recheckInterval) * 1_000)
     asleep = Self.asleepNow
     dateOffset = Self.dateOffsetNow
   }
@@ -229,6 +230,7 @@ public final class Courier {
       return log.say(.error, "reload", "configuration refused, the old one stays: \(error)")
     }
     planner.settings = Self.plan(configuration, enrolment.device)
+    gate.pace(every: Int64(configuration.recheckInterval) * 1_000)
     planner.dateWasSet()
     want(.start)
     log.say(.notice, "reload", "configuration read again")

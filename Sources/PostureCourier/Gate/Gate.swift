@@ -54,6 +54,12 @@ struct Gate: Hashable, Sendable {
     self.memory = memory
   }
 
+  /// Another time between two runs than the standard one.
+  mutating func pace(every interval: Int64) {
+    guard interval != runs.interval else { return }
+    runs = Bucket(every: interval, burst: Self.runBurst)
+  }
+
   /// `challenge`: the id of this connection. The caller writes ``memory`` down before it acts on `obey`.
   mutating func judge(
     _ command: DeviceVerifier.Command, challenge: String?, at moment: Moment, _ now: Int64, load: Load = .none
