@@ -55,22 +55,37 @@ public final class Client: Sendable {
   }
 
   /// Starts at once. Without `loop` it gets a thread of its own.
-  public init(_ settings: Settings, on loop: Loop? = nil, inbox: Inbox) throws(SystemError) {
+  public convenience init(_ settings: Settings, on loop: Loop? = nil, inbox: Inbox) throws(SystemError) {
+    try self.init(settings, loop, put: inbox.put, isFull: { inbox.isFull })
+    let (mailbox, id) = (self.loop.mailbox, id)
+    inbox.whenThereIsRoom { mailbox.post(.look(id)) }
+  }
+
+  /// For one of very many on one loop: `receive` is called on the loop's thread, from before this returns, and must not
+  /// wait.
+  public convenience init(
+    _ settings: Settings, on loop: Loop, receive: @escaping @Sendable (ClientEvent) -> Void
+  ) throws(SystemError) {
+    try self.init(settings, loop, put: receive, isFull: { false })
+  }
+
+  private init(
+    _ settings: Settings, _ loop: Loop?, put: @escaping @Sendable (ClientEvent) -> Void,
+    isFull: @escaping @Sendable () -> Bool
+  ) throws(SystemError) {
     let shared = Shared()
     if let loop { self.loop = loop } else { self.loop = try Loop() }
     state = shared
-    id = self.loop.add(settings, Loop.Receiver(put: { Self.deliver($0, shared, inbox) }, isFull: { inbox.isFull }))
-    let (ownLoop, ownID) = (self.loop.mailbox, id)
-    inbox.whenThereIsRoom { ownLoop.post(.look(ownID)) }
+    id = self.loop.add(settings, Loop.Receiver(put: { Self.deliver($0, shared, put) }, isFull: isFull))
     self.loop.mailbox.post(.event(id, .start))
   }
 
   deinit { loop.mailbox.post(.remove(id)) }
 
-  private static func deliver(_ event: ClientEvent, _ shared: Shared, _ inbox: Inbox) {
+  private static func deliver(_ event: ClientEvent, _ shared: Shared, _ put: (ClientEvent) -> Void) {
     guard case .completed(let ticket, let outcome) = event,
       let completion = shared.state.withLock({ $0.completions.removeValue(forKey: ticket) })
-    else { return inbox.put(event) }
+    else { return put(event) }
     completion(outcome)
   }
 

@@ -21,8 +21,7 @@ public enum ClientEvent: Hashable, Sendable {
 /// waits, and nothing is lost here.
 public final class Inbox: Sendable {
   private struct State {
-    var events: [ClientEvent] = []
-    var next = 0
+    var events = Queue<ClientEvent>()
     var bytes = 0
     var onRoom: (@Sendable () -> Void)?
   }
@@ -52,17 +51,9 @@ public final class Inbox: Sendable {
 
   private func take() -> ClientEvent? {
     let (event, onRoom) = state.withLock { state -> (ClientEvent?, (@Sendable () -> Void)?) in
-      guard state.next < state.events.count else {
-        state.events.removeAll(keepingCapacity: true)
-        state.next = 0
+      guard let event = state.events.take() else {
         waker.clear()
         return (nil, nil)
-      }
-      let event = state.events[state.next]
-      state.next += 1
-      if state.next >= 1_024 {
-        state.events.removeFirst(state.next)
-        state.next = 0
       }
       let wasFull = state.bytes >= cap
       state.bytes -= Self.size(event)
@@ -74,9 +65,10 @@ public final class Inbox: Sendable {
 
   func put(_ event: ClientEvent) {
     state.withLock { state in
-      state.events.append(event)
+      // Whoever takes an event takes them all before it waits again.
+      if state.events.isEmpty { waker.wake() }
+      state.events.put(event)
       state.bytes += Self.size(event)
-      waker.wake()
     }
   }
 

@@ -29,8 +29,12 @@ public final class Loop: Sendable {
     init() throws(SystemError) { waker = try Waker() }
 
     func post(_ command: Command) {
-      commands.withLock { $0.append(command) }
-      waker.wake()
+      // The thread takes all of them at once, after it has cleared the waker.
+      let isFirst = commands.withLock { commands in
+        commands.append(command)
+        return commands.count == 1
+      }
+      if isFirst { waker.wake() }
     }
 
     func take() -> [Command] {
@@ -151,7 +155,8 @@ private final class Turns {
 
   private func noticeSleep() {
     let slept = Self.asleepNow - asleep
-    asleep += max(0, slept)
+    guard slept > 0 else { return }
+    asleep += slept
     for (id, member) in members where slept > Int64(member.keepalive) * 1_000 {
       touch(id, member) { $0.handle(.slept) }
     }

@@ -111,7 +111,7 @@ final class Member {
     case .online(let connack): receiver.put(.online(connack))
     case .refused(let subscription, let reason): receiver.put(.refused(subscription, reason))
     case .offline(let loss, let delay): receiver.put(.offline(loss, retryIn: delay))
-    case .leave: connection.map { take($0.leave()) }
+    case .leave: if let connection { take(connection.leave()) }
     case .close: connection = nil
     case .ended:
       connection = nil

@@ -28,6 +28,33 @@ struct BrokerTests {
     #expect(broker.log.contains("dev-1"))
   }
 
+  @Test(arguments: [true, false]) func `a goodbye ends as soon as it is said`(isSecure: Bool) throws {
+    let broker = try Broker()
+    let inbox = try Inbox()
+    var settings = isSecure ? try broker.tls("dev-1") : broker.plain()
+    settings.session.leaveTimeout = 20_000
+    let client = try Client(settings, inbox: inbox)
+    _ = try #require(inbox.online())
+    client.stop(last: Publication("a", [1], retain: true))
+    // Far below the time that a broker which says nothing would be given.
+    #expect(inbox.first(5_000) { $0 == .ended ? true : nil } == true)
+  }
+
+  @Test func `a client without an inbox hears of everything on the loop's thread`() throws {
+    let broker = try Broker()
+    let loop = try Loop()
+    let heard = try Inbox()
+    var clients: [Client] = []
+    for number in 0..<20 {
+      clients.append(try Client(broker.plain("c-\(number)", Subscription("all")), on: loop) { heard.put($0) })
+    }
+    for _ in clients { _ = try #require(heard.online()) }
+    clients[0].publish(Publication("all", [7]))
+    for _ in clients { #expect(heard.message()?.payload == [7]) }
+    clients.forEach { $0.stop() }
+    for _ in clients { #expect(heard.ended()) }
+  }
+
   @Test func `a completion is called with the outcome`() throws {
     let broker = try Broker()
     let inbox = try Inbox()

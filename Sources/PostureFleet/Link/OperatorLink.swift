@@ -12,7 +12,7 @@ public final class OperatorLink {
   private let client: Client
   private let inbox: Inbox
   private let place: String
-  private var queued: [Message] = []
+  private var queued = Queue<Message>()
 
   /// Starts to connect to the operators' listener in this role.
   public init(_ home: Home, as role: Role, subscribe filters: [String], keepalive: Int = 30) throws(LinkError) {
@@ -49,7 +49,7 @@ public final class OperatorLink {
     while true {
       switch inbox.next(max(0, until - Clock.boottimeMilliseconds)) {
       case .online: return
-      case .message(let message): queued.append(message)
+      case .message(let message): queued.put(message)
       case .offline(let loss, _): throw LinkError(description: "broker \(place): \(loss)")
       case .refused(let subscription, let code): throw refusal(subscription, code)
       case .ended: throw LinkError(description: "broker \(place): ended")
@@ -75,7 +75,7 @@ public final class OperatorLink {
 
   /// The next thing that happens within the time.
   public func next(_ milliseconds: Int64) -> Happening {
-    if !queued.isEmpty { return .message(queued.removeFirst()) }
+    if let message = queued.take() { return .message(message) }
     let until = Clock.boottimeMilliseconds + milliseconds
     while true {
       switch inbox.next(max(0, until - Clock.boottimeMilliseconds)) {
@@ -116,7 +116,7 @@ public final class OperatorLink {
         throw LinkError(description: "broker \(place): \(publication.topic): \(code)")
       case .completed(ticket, .lost), .completed(ticket, .unsent):
         throw LinkError(description: "broker \(place): \(publication.topic): the connection was lost")
-      case .message(let message): queued.append(message)
+      case .message(let message): queued.put(message)
       case nil: throw LinkError(description: "broker \(place): \(publication.topic): not acknowledged")
       default: continue
       }
