@@ -8,5 +8,6 @@
 #include "events.h"
 #include "epoll.h"
 #include "thread.h"
+#include "memory.h"
 #include "guard.h"
 #endif

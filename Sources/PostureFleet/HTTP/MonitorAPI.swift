@@ -77,6 +77,7 @@ public final class MonitorAPI: Sendable {
       object("site", .string(monitor.home.site.description))
       object("at", .integer(snapshot.at))
       object("total", .count(snapshot.rows.count))
+      object("verified", .count(monitor.counters.verified))
       object("states", .array(DeviceStatus.Standing.all.map { .string($0.text) }))
       object(
         "counts",

@@ -5,7 +5,7 @@ import Synchronization
 /// The history's thread: stores what it is given in batches, and answers questions between them.
 final class HistoryLedger: Sendable {
   /// Records that wait; beyond it whoever brings one waits.
-  private static let cap = 8_192
+  private static let cap = 2_048
 
   private struct Queue {
     var records: [HistoryRecord] = []
@@ -41,16 +41,19 @@ final class HistoryLedger: Sendable {
 
   func put(_ record: HistoryRecord) {
     while true {
-      let isFull = queue.withLock { queue in
-        guard queue.records.count < Self.cap || queue.isEnded else { return true }
+      // The thread takes all of them at once, after it has cleared the waker.
+      let count = queue.withLock { queue -> Int? in
+        guard queue.records.count < Self.cap || queue.isEnded else { return nil }
         queue.records.append(record)
-        return false
+        return queue.records.count
       }
-      guard isFull else { break }
+      if let count {
+        if count == 1 { work.wake() }
+        return
+      }
       _ = room.wait(100)
       room.clear()
     }
-    work.wake()
   }
 
   func put(_ sample: TrendSample) {

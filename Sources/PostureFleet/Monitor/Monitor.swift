@@ -113,17 +113,20 @@ public final class Monitor: Sendable {
     }
     guard isFirst else { return }
     TrustMemory.save(shards[0].read { $0.verifier }, home)
+    // A whole fleet has just gone through the queues.
+    Heap.trim()
   }
 
   private func dispatch(_ message: Message) {
-    guard let topic = Topic(message.topic) else { return shards[0].put(message) }
+    guard let topic = Topic(message.topic) else { return shards[0].refuse(message.topic) }
+    let arrival = MonitorShard.Arrival(topic: topic, payload: message.payload, isRetained: message.retained)
     if topic.kinds == [.policy] {
       let trust = shards[0].read { $0.verifier.trust }
       _ = board.withLock { $0.receive(message.payload, on: topic, trust: trust, at: Clock.wall) }
     } else if let device = topic.device {
-      shards[shards.index(of: device)].put(message)
+      shards[shards.index(of: device)].put(arrival)
     } else {
-      shards.forEach { $0.put(message) }
+      shards.forEach { $0.put(arrival) }
     }
   }
 
@@ -159,6 +162,7 @@ public final class Monitor: Sendable {
       if now >= nextPrune {
         nextPrune = now + 3_600
         ledger.prune(before: now - settings.retention)
+        Heap.trim()
       }
     }
   }

@@ -1,16 +1,22 @@
 import Posture
 import PosturePlatform
-import PostureMQTT
 import PostureTokens
 import Synchronization
 
 /// A share of the fleet with its thread and queue.
 final class MonitorShard: Sendable {
   /// Messages that wait; beyond it the connection waits, and then the broker.
-  private static let cap = 4_096
+  private static let cap = 512
+
+  /// A message whose topic has been read.
+  struct Arrival {
+    var topic: Topic
+    var payload: [UInt8]
+    var isRetained: Bool
+  }
 
   private struct Queue {
-    var messages: [Message] = []
+    var messages: [Arrival] = []
     var isEnded = false
   }
 
@@ -36,20 +42,26 @@ final class MonitorShard: Sendable {
     self.hub = hub
   }
 
-  func put(_ message: Message) {
+  func put(_ message: Arrival) {
     while true {
-      let isFull = queue.withLock { queue in
-        if queue.messages.count < Self.cap || queue.isEnded {
-          queue.messages.append(message)
-          return false
-        }
-        return true
+      // The thread takes all of them at once, after it has cleared the waker.
+      let count = queue.withLock { queue -> Int? in
+        guard queue.messages.count < Self.cap || queue.isEnded else { return nil }
+        queue.messages.append(message)
+        return queue.messages.count
       }
-      guard isFull else { break }
+      if let count {
+        if count == 1 { work.wake() }
+        return
+      }
       _ = room.wait(100)
       room.clear()
     }
-    work.wake()
+  }
+
+  /// Counts a message on a topic that is none of ours: no subscription asks for one.
+  func refuse(_ topic: String) {
+    state.withLock { _ = $0.fleet.receive([], on: topic, isRetained: false, at: Clock.wall) }
   }
 
   func stop() {
@@ -72,11 +84,11 @@ final class MonitorShard: Sendable {
     }
   }
 
-  private func take(_ message: Message) {
+  private func take(_ message: Arrival) {
     let now = Clock.wall
     let verified = state.withLock { state -> [MonitorVerifier.Message] in
-      if let device = Topic(message.topic)?.device { state.changed.insert(device) }
-      return state.fleet.receive(message.payload, on: message.topic, isRetained: message.retained, at: now)
+      if let device = message.topic.device { state.changed.insert(device) }
+      return state.fleet.receive(message.payload, on: message.topic, isRetained: message.isRetained, at: now)
     }
     for message in verified {
       tell(message)
@@ -167,7 +179,7 @@ extension HistoryRecord {
     switch message.content {
     case .report(let claims):
       self.init(
-        device: message.device, kid: message.kid, kind: .report, seq: claims.sequence, digest: message.token.digest,
+        device: message.device, kid: message.kid, kind: .report, seq: claims.sequence, digest: message.digest,
         issued: claims.issuedAt, received: received, verdict: claims.verdict, token: message.token.text)
     case .event(let claims):
       var verdict: Verdict?
@@ -177,7 +189,7 @@ extension HistoryRecord {
       if case .gap = claims.body { chain += "#gap" }
       self.init(
         device: message.device, kid: message.kid, kind: .event, chain: chain, seq: claims.number,
-        digest: message.token.digest, issued: claims.issuedAt, received: received, verdict: verdict,
+        digest: message.digest, issued: claims.issuedAt, received: received, verdict: verdict,
         token: message.token.text)
     case .presence, .progress, .refusal: return nil
     }

@@ -36,7 +36,16 @@ public struct Fleet: Sendable {
 
   /// Takes one message of the broker; gives the verified ones, which are more than one where some waited for this one.
   public mutating func receive(
-    _ bytes: [UInt8], on topic: String, isRetained: Bool, at now: Int64
+    _ bytes: [UInt8], on text: String, isRetained: Bool, at now: Int64
+  ) -> [MonitorVerifier.Message] {
+    if let topic = Topic(text) { return receive(bytes, on: topic, isRetained: isRetained, at: now) }
+    counters.messages += 1
+    reject(text, TokenError(.topic), at: now)
+    return []
+  }
+
+  public mutating func receive(
+    _ bytes: [UInt8], on topic: Topic, isRetained: Bool, at now: Int64
   ) -> [MonitorVerifier.Message] {
     counters.messages += 1
     // An empty retained message is how a topic is cleared.
@@ -46,8 +55,8 @@ public struct Fleet: Sendable {
   }
 
   /// A recheck's report comes twice, on `report` and on `reply`: the same bytes are not verified again.
-  private mutating func isKnownReport(_ bytes: [UInt8], on topic: String, isRetained: Bool, at now: Int64) -> Bool {
-    guard let topic = Topic(topic), topic.site == verifier.site, topic.kinds.contains(.report),
+  private mutating func isKnownReport(_ bytes: [UInt8], on topic: Topic, isRetained: Bool, at now: Int64) -> Bool {
+    guard topic.site == verifier.site, topic.kinds.contains(.report),
       let device = topic.device, reports[device] == bytes, let facts = devices[device]?.report
     else { return false }
     observe(.report(facts, isRetained: isRetained, isProven: false), of: device, at: now)
@@ -79,13 +88,13 @@ public struct Fleet: Sendable {
     case .report(let claims):
       let facts = ReportFacts(
         claims, kid: message.kid, keyIssued: verifier.credential(message.kid)?.claims.issuedAt ?? 0,
-        digest: message.token.digest)
+        digest: message.digest)
       let isProven = !nonces.isDisjoint(with: facts.nonces)
       observe(.report(facts, isRetained: isRetained, isProven: isProven), of: message.device, at: now)
       if devices[message.device]?.report == facts { reports[message.device] = message.token.bytes }
     case .event(let claims):
       observe(
-        .event(EventFacts(claims, kid: message.kid, digest: message.token.digest)), of: message.device, at: now)
+        .event(EventFacts(claims, kid: message.kid, digest: message.digest)), of: message.device, at: now)
     case .presence(let claims):
       observe(.presence(PresenceFacts(claims, kid: message.kid)), of: message.device, at: now)
     case .progress, .refusal: break

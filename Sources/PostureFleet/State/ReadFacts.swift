@@ -42,7 +42,15 @@ struct EvidenceReading {
     else { return nil }
     return ReportFacts.Brief(
       code: code, severity: severity, subject: json["subject"]?.string ?? "*",
-      observed: String((json["observed"]?.string ?? "").prefix(120)), since: json["since"]?.integer)
+      observed: shortened(json["observed"]?.string ?? ""), since: json["since"]?.integer)
+  }
+
+  /// Letters of what was observed that are kept in memory.
+  private static let keptLetters = 120
+
+  private static func shortened(_ text: String) -> String {
+    // As many bytes are never more letters, and need not be counted.
+    text.utf8.count <= keptLetters ? text : String(text.prefix(keptLetters))
   }
 }
 

@@ -22,6 +22,8 @@ public struct MonitorVerifier: Sendable {
     public let device: Name
     public let content: Content
     public let token: Token
+    /// ``Token/digest``, which is asked for more than once.
+    public let digest: String
     public var kid: String { token.kid }
 
     public enum Content: Hashable, Sendable {
@@ -63,16 +65,21 @@ public struct MonitorVerifier: Sendable {
 
   /// Takes one message. A credential may set others free that waited for it: the outcomes are in order.
   public mutating func receive(_ bytes: [UInt8], on topic: String, at moment: Moment) -> [Outcome] {
-    guard let place = Topic(topic), place.site == site else { return [.rejected(topic: topic, TokenError(.topic))] }
-    do throws(TokenError) { return try receive(bytes, on: place, at: moment) } catch {
-      guard error.code == .unknownRoot, place.place != .trust else { return [.rejected(topic: topic, error)] }
+    guard let place = Topic(topic) else { return [.rejected(topic: topic, TokenError(.topic))] }
+    return receive(bytes, on: place, at: moment)
+  }
+
+  public mutating func receive(_ bytes: [UInt8], on topic: Topic, at moment: Moment) -> [Outcome] {
+    guard topic.site == site else { return [.rejected(topic: topic.text, TokenError(.topic))] }
+    do throws(TokenError) { return try take(bytes, on: topic, at: moment) } catch {
+      guard error.code == .unknownRoot, topic.place != .trust else { return [.rejected(topic: topic.text, error)] }
       let kid = error.detail ?? ""
-      waiting.add(bytes, on: place, for: .root(kid))
-      return [.awaitingRoot(topic: place, kid: kid)]
+      waiting.add(bytes, on: topic, for: .root(kid))
+      return [.awaitingRoot(topic: topic, kid: kid)]
     }
   }
 
-  private mutating func receive(
+  private mutating func take(
     _ bytes: [UInt8], on topic: Topic, at moment: Moment
   ) throws(TokenError) -> [Outcome] {
     switch topic.place {
@@ -104,7 +111,7 @@ public struct MonitorVerifier: Sendable {
     let token = try unverified.verified(by: credential.key)
     let (content, issuer) = try content(of: token)
     guard issuer == credential.grant.subject else { throw TokenError(.issuer, issuer.urn) }
-    return Message(topic: topic, device: device, content: content, token: token)
+    return Message(topic: topic, device: device, content: content, token: token, digest: token.digest)
   }
 
   private static func content(of token: Token) throws(TokenError) -> (Message.Content, Party) {
@@ -153,7 +160,7 @@ public struct MonitorVerifier: Sendable {
     var outcomes: [Outcome] = [.trust(try trust.accept(bytes, at: moment))]
     guard trust.anchors.rotations.count > rootsBefore else { return outcomes }
     for (bytes, topic) in waiting.releaseRoots() {
-      outcomes += receive(bytes, on: topic.text, at: moment)
+      outcomes += receive(bytes, on: topic, at: moment)
     }
     return outcomes
   }
