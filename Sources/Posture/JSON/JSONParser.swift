@@ -114,7 +114,7 @@ public struct JSONParser {
       let start = at
       let name = try string()
       // A handful of names is compared directly; a set is made only for large objects.
-      let isNew = members.count < 12 ? !members.contains { $0.name == name } : insert(name, into: &names, members)
+      let isNew = members.count < 24 ? !members.contains { $0.name == name } : insert(name, into: &names, members)
       guard isNew else { throw JSONError(code: .duplicateMember, offset: start) }
       skipSpace()
       guard take(UInt8(ascii: ":")) else { throw fail(.syntax) }
@@ -151,6 +151,11 @@ public struct JSONParser {
     return at - start
   }
 
+  /// Of the digits that were just read.
+  private func value(of count: Int) -> Int64 {
+    input[(at - count)..<at].reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
+  }
+
   private mutating func number() throws(JSONError) -> JSON {
     let start = at
     let isNegative = take(UInt8(ascii: "-"))
@@ -168,6 +173,8 @@ public struct JSONParser {
       if !take(UInt8(ascii: "+")) { _ = take(UInt8(ascii: "-")) }
       guard digits() > 0 else { throw fail(.syntax) }
     }
+    // Eighteen digits always fit; no text has to be made of them.
+    if isInteger, count <= 18 { return .integer(isNegative ? -value(of: count) : value(of: count)) }
     let spelling = String(decoding: input[start..<at], as: UTF8.self)
     if isInteger, let value = Int64(spelling) { return .integer(value) }
     guard limits.anyNumber else { throw JSONError(code: .number, offset: start) }
@@ -179,10 +186,16 @@ public struct JSONParser {
   private mutating func string() throws(JSONError) -> String {
     at += 1
     let start = at
-    while let b = byte, b != UInt8(ascii: "\""), b != UInt8(ascii: "\\"), b >= 0x20 { at += 1 }
+    var seen: UInt8 = 0
+    while let b = byte, b != UInt8(ascii: "\""), b != UInt8(ascii: "\\"), b >= 0x20 {
+      seen |= b
+      at += 1
+    }
     if byte == UInt8(ascii: "\"") {
       defer { at += 1 }
-      return try text(input[start..<at])
+      let bytes = UnsafeBufferPointer(rebasing: input[start..<at])
+      // ASCII is always valid, and most texts are no more; the check of the rest goes a slow way in the library.
+      return seen < 0x80 ? String(decoding: bytes, as: UTF8.self) : try text(bytes)
     }
     var out = Array(input[start..<at])
     while let b = byte, b != UInt8(ascii: "\"") {

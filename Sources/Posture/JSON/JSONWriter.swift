@@ -41,6 +41,15 @@ extension JSON {
 
   private static func write(_ string: String, to out: inout [UInt8]) {
     out.append(UInt8(ascii: "\""))
+    if string.utf8.contains(where: isEscaped) { writeEscaped(string, to: &out) } else { out += string.utf8 }
+    out.append(UInt8(ascii: "\""))
+  }
+
+  private static func isEscaped(_ byte: UInt8) -> Bool {
+    byte < 0x20 || byte == 0x7F || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+  }
+
+  private static func writeEscaped(_ string: String, to out: inout [UInt8]) {
     for byte in string.utf8 {
       switch byte {
       case UInt8(ascii: "\""), UInt8(ascii: "\\"): out += [UInt8(ascii: "\\"), byte]
@@ -52,7 +61,6 @@ extension JSON {
       default: out.append(byte)
       }
     }
-    out.append(UInt8(ascii: "\""))
   }
 
   private static func hexDigit(_ value: UInt8) -> UInt8 {

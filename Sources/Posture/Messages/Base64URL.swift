@@ -14,20 +14,35 @@ public enum Base64URL {
 
   /// The letters as bytes.
   public static func encodedBytes(_ bytes: [UInt8]) -> [UInt8] {
-    var out: [UInt8] = []
-    out.reserveCapacity((bytes.count * 4 + 2) / 3)
-    var pending: UInt32 = 0
-    var bits = 0
-    for byte in bytes {
-      pending = pending << 8 | UInt32(byte)
-      bits += 8
-      while bits >= 6 {
-        bits -= 6
-        out.append(letters[Int(pending >> UInt32(bits) & 63)])
+    let size = (bytes.count * 4 + 2) / 3
+    return letters.withUnsafeBufferPointer { letters in
+      [UInt8](unsafeUninitializedCapacity: size) { out, count in
+        bytes.withUnsafeBufferPointer { fill(out, with: $0, letters) }
+        count = size
       }
     }
-    if bits > 0 { out.append(letters[Int(pending << UInt32(6 - bits) & 63)]) }
-    return out
+  }
+
+  private static func fill(
+    _ out: UnsafeMutableBufferPointer<UInt8>, with bytes: UnsafeBufferPointer<UInt8>,
+    _ letters: UnsafeBufferPointer<UInt8>
+  ) {
+    var from = 0
+    var to = 0
+    while from + 3 <= bytes.count {
+      let group = UInt32(bytes[from]) << 16 | UInt32(bytes[from + 1]) << 8 | UInt32(bytes[from + 2])
+      out[to] = letters[Int(group >> 18)]
+      out[to + 1] = letters[Int(group >> 12 & 63)]
+      out[to + 2] = letters[Int(group >> 6 & 63)]
+      out[to + 3] = letters[Int(group & 63)]
+      from += 3
+      to += 4
+    }
+    guard from < bytes.count else { return }
+    let second = from + 1 < bytes.count ? bytes[from + 1] : 0
+    out[to] = letters[Int(bytes[from] >> 2)]
+    out[to + 1] = letters[Int(bytes[from] << 4 & 63 | second >> 4)]
+    if from + 1 < bytes.count { out[to + 2] = letters[Int(second << 2 & 63)] }
   }
 
   public static func decode(_ text: some StringProtocol) -> [UInt8]? { decode(Array(text.utf8)[...]) }

@@ -4,11 +4,21 @@ import Synchronization
 
 /// SHA-256 (FIPS 180-4).
 public enum SHA256 {
+  /// Looked up once: OpenSSL looks for it by name in each call of SHA256(3).
+  private struct Method: @unchecked Sendable {
+    // An EVP_MD is never changed, and this one is never freed.
+    let pointer = EVP_MD_fetch(nil, "SHA256", nil)
+  }
+  private static let method = Method()
+
   public static func digest(of bytes: [UInt8]) -> [UInt8] { digest(of: bytes[...]) }
 
   static func digest(of bytes: ArraySlice<UInt8>) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: 32) { out, count in
-      bytes.withUnsafeBufferPointer { _ = COpenSSL.SHA256($0.baseAddress, $0.count, out.baseAddress) }
+      bytes.withUnsafeBufferPointer {
+        let done = EVP_Digest($0.baseAddress, $0.count, out.baseAddress, nil, method.pointer, nil)
+        precondition(done == 1, "OpenSSL has no SHA-256")
+      }
       count = 32
     }
   }
