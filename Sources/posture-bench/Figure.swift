@@ -62,6 +62,9 @@ struct Samples {
 
   func scaled(by factor: Double) -> Samples { Samples(sorted.map { $0 * factor }) }
 
+  /// Rates of durations.
+  func reciprocals(of one: Double) -> Samples { Samples(sorted.map { one / $0 }) }
+
   /// The smallest value that at least this part of the values does not exceed.
   func quantile(_ part: Double) -> Double {
     guard !sorted.isEmpty else { return 0 }

@@ -1,13 +1,18 @@
-import PostureSQLite
+package import PostureSQLite
 
 /// One file of text keys and values, changed in transactions that are on the disk when they return.
 ///
 /// Used by one thread.
-final class JournalStore {
-  struct Entry: Hashable, Sendable {
-    var value: String
+package final class JournalStore {
+  package struct Entry: Hashable, Sendable {
+    package var value: String
     /// Checksum of key and value as it was written.
-    var check: String
+    package var check: String
+
+    package init(value: String, check: String) {
+      self.value = value
+      self.check = check
+    }
   }
 
   private let database: Database
@@ -15,7 +20,7 @@ final class JournalStore {
   private let remove: Statement
 
   /// Opens or makes the file and takes it for this process alone.
-  init(path: String) throws(SQLiteError) {
+  package init(path: String) throws(SQLiteError) {
     database = try Database(path: path)
     // With exclusive locking the write-ahead log needs no shared memory file; a commit returns after fsync of the log.
     try database.execute(
@@ -49,7 +54,7 @@ final class JournalStore {
   }
 
   /// Writes and removes all of it, or nothing.
-  func commit(put entries: [String: Entry], remove keys: some Sequence<String>) throws(SQLiteError) {
+  package func commit(put entries: [String: Entry], remove keys: some Sequence<String>) throws(SQLiteError) {
     try database.transaction { () throws(SQLiteError) in
       for (key, entry) in entries { try put.run([.text(key), .text(entry.value), .text(entry.check)]) }
       for key in keys { try remove.run([.text(key)]) }

@@ -1,5 +1,7 @@
 import Glibc
+import Posture
 import PosturePlatform
+import PostureProbes
 
 /// `check`: the whole process `posture-agent check`, against what other auditors take on the same machine.
 struct CheckBench: Bench {
@@ -8,22 +10,72 @@ struct CheckBench: Bench {
 
   var agent: String
   var runs: Int
+  /// The root of another system besides.
+  var tree: String?
+  /// The others take seconds.
+  var withPeers = true
+  var allowance = 1.0
 
   func run() throws(BenchError) -> [Figure] {
-    let ours = (0..<runs).compactMap { _ in Measure.process(agent, ["check", "--json"]) }
-    guard ours.count == runs else { throw BenchError("cannot start \(agent)") }
-    let floor = (0..<runs).compactMap { _ in Measure.process("/bin/true", []) }
+    let start = try repeated(["--version"])
+    let ours = try repeated(["check", "--json"])
     let wall = Samples(ours.map(\.milliseconds))
     var figures = [
-      Figure(
-        bench: Self.name, metric: "wall", unit: "ms", samples: wall, floor: Samples(floor.map(\.milliseconds)).median),
-      Figure(bench: Self.name, metric: "cpu", unit: "ms", samples: Samples(ours.map(\.cpuMilliseconds))),
-      Figure(
-        bench: Self.name, metric: "peak memory", unit: "MiB", samples: Samples(ours.map { $0.peakKiB / 1024 }),
-        target: .atMost(14)),
+      figure("from start to end of --version", "ms", start.map(\.milliseconds), .atMost(5 * allowance)),
+      figure("this machine: wall", "ms", ours.map(\.milliseconds)),
+      figure("this machine: cpu", "ms", ours.map(\.cpuMilliseconds)),
+      figure("this machine: peak memory", "MiB", ours.map { $0.peakKiB / 1024 }, .atMost(14)),
     ]
-    for peer in Peer.all { figures += peer.figure(against: wall).map { [$0] } ?? [] }
+    if let tree {
+      let there = try repeated(["check", "--json", "--root", tree])
+      figures.append(figure("\(tree): wall", "ms", there.map(\.milliseconds)))
+      figures.append(figure("\(tree): peak memory", "MiB", there.map { $0.peakKiB / 1024 }, .atMost(14)))
+    }
+    var breakdown = Breakdown()
+    figures += try breakdown.figures(runs)
+    if withPeers { for peer in Peer.all { figures += peer.figure(against: wall).map { [$0] } ?? [] } }
     return figures
+  }
+
+  private func figure(_ metric: String, _ unit: String, _ values: [Double], _ target: Figure.Target? = nil) -> Figure {
+    Figure(bench: Self.name, metric: metric, unit: unit, samples: Samples(values), target: target)
+  }
+
+  private func repeated(_ arguments: [String]) throws(BenchError) -> [Measure.Run] {
+    let done = (0..<runs).compactMap { _ in Measure.process(agent, arguments) }
+    guard done.count == runs else { throw BenchError("cannot start \(agent)") }
+    return done
+  }
+
+  /// Where the time of an examination goes.
+  private struct Breakdown {
+    private var parts: [(name: String, values: [Double])] = []
+
+    mutating func figures(_ runs: Int) throws(BenchError) -> [Figure] {
+      for _ in 0..<runs {
+        let system: System
+        do throws(SystemError) { system = try System() } catch { throw BenchError("\(error)") }
+        var facts = time("accounts, doors, rules") { AuthPolicyProbe().run(on: system) }
+        facts.add(time("keyrings and volumes") { KeyringProbe().run(on: system) })
+        let evidence = time("judgement") { Judge.evidence(of: facts, under: .entry) }
+        _ = time("JSON") { evidence.json.text }
+      }
+      return parts.map {
+        Figure(bench: CheckBench.name, metric: "of it: \($0.name)", unit: "ms", samples: Samples($0.values))
+      }
+    }
+
+    private mutating func time<Result>(_ name: String, _ body: () -> Result) -> Result {
+      let start = Clock.monotonicNanoseconds
+      let result = body()
+      let took = Double(Clock.monotonicNanoseconds - start) / 1e6
+      if let at = parts.firstIndex(where: { $0.name == name }) {
+        parts[at].values.append(took)
+      } else {
+        parts.append((name, [took]))
+      }
+      return result
+    }
   }
 
   /// Another auditor that answers a like question.

@@ -12,10 +12,8 @@ struct KeyringBench: Bench {
   private static let people = 10
 
   func run() throws(BenchError) -> [Figure] {
-    var template = Array("/tmp/posture-bench.XXXXXX".utf8CString)
-    guard mkdtemp(&template) != nil else { throw BenchError("cannot make a folder in /tmp") }
-    let root = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-    defer { _ = try? Command("/bin/rm", ["-rf", root]).run() }
+    let folder = try WorkFolder()
+    let root = folder.path
     do throws(SystemError) { try Self.make(root) } catch { throw BenchError("\(error)") }
     guard let first = Self.look(root), first.stores == 5 * Self.people else {
       throw BenchError("the tree was not read as it should be")

@@ -1,0 +1,71 @@
+import Glibc
+import Posture
+import PostureFleet
+import PosturePlatform
+
+/// `posturectl monitor` as it is run, on a site of the bench.
+final class MonitorProcess {
+  private let port: UInt16
+  private let child: Child
+  /// Nanoseconds of the clock that only goes forward.
+  private let started = Clock.monotonicNanoseconds
+
+  init(_ posturectl: String, _ site: BenchSite) throws(BenchError) {
+    do throws(SystemError) { port = try ListenAddress(host: "127.0.0.1", port: 0).listen().port } catch {
+      throw BenchError("\(error)")
+    }
+    child = try Child(
+      posturectl,
+      [
+        "monitor", "--home", site.home.folder, "--listen", "127.0.0.1:\(port)", "--history",
+        site.folder.file("history.\(port).db"),
+      ], log: site.folder.file("monitor.log"))
+  }
+
+  deinit { child.crash() }
+
+  var address: String { "http://127.0.0.1:\(port)/" }
+
+  /// Bytes.
+  var memory: Int { ProcessReading(child.pid).pss }
+
+  private var age: Double { Double(Clock.monotonicNanoseconds - started) / 1e9 }
+
+  /// Waits until it shows a verdict for each of so many devices; seconds since it was started.
+  func waitForVerdicts(_ devices: Int) throws(BenchError) -> Double {
+    try wait("verdicts") { verdicts == devices }
+    return age
+  }
+
+  /// Waits until it has verified so many messages; seconds since it was started.
+  func waitForMessages(_ count: Int) throws(BenchError) -> Double {
+    try wait("messages") { verified >= count }
+    return age
+  }
+
+  /// Asking costs the monitor time that it would rather have for its messages.
+  private static let step: Int64 = 100
+
+  private func wait(_ what: String, _ isDone: () -> Bool) throws(BenchError) {
+    while !isDone() {
+      guard child.isRunning, age < 240 else {
+        throw BenchError("the monitor did not come to its \(what): \(verified) verified, verdicts of \(verdicts ?? 0)")
+      }
+      Clock.sleep(milliseconds: Self.step)
+    }
+  }
+
+  /// nil while it does not answer.
+  private var fleet: JSON? {
+    HTTPFetch.body(port: port, "/api/v1/fleet").flatMap { try? JSONParser.parse($0, limits: .foreign) }
+  }
+
+  /// nil while anything keeps verdicts from counting.
+  private var verdicts: Int? {
+    guard let fleet, fleet["notices"]?.array?.isEmpty == true else { return nil }
+    return Verdict.allCases.map { Int(fleet["counts"]?[$0.rawValue]?.integer ?? 0) }.reduce(0, +)
+  }
+
+  /// Messages of devices that it has verified.
+  var verified: Int { Int(fleet?["verified"]?.integer ?? 0) }
+}

@@ -1,0 +1,143 @@
+import Glibc
+import Posture
+import PostureMQTT
+import PosturePlatform
+import PostureTerminal
+import PostureTokens
+
+/// `monitor`: how quickly it takes in a fleet, and what it keeps of each device.
+struct MonitorBench: Bench {
+  static let name = "monitor"
+  static let question = "how many messages does the monitor verify, and what does a device cost it"
+
+  var devices: Int
+  var posturectl: String
+  var allowance = 1.0
+  /// Stay, with the monitor up for a browser, until standard input ends.
+  var holds = false
+  /// Reports of each device in the live part.
+  private static let rounds = 3
+
+  func run() throws(BenchError) -> [Figure] {
+    let site = try BenchSite(loads: true)
+    let kits = try DeviceKit.make(devices, at: site)
+    let rate = try Self.verifyRate(kits[0])
+    let loader = try Loader(site.loader)
+    let empty = try MonitorProcess(posturectl, site)
+    _ = try empty.waitForVerdicts(0)
+    Clock.sleep(milliseconds: 3_000)
+    let bytes = empty.memory
+    try loader.publish(kits.flatMap(\.state))
+    // Those that came live, before it has to find everything again.
+    _ = try empty.waitForVerdicts(devices)
+    if holds { return try hold(site) }
+    return try restart(site, kits, rate, bytes) + live(site, kits, rate, loader)
+  }
+
+  private func hold(_ site: BenchSite) throws(BenchError) -> [Figure] {
+    let monitor = try MonitorProcess(posturectl, site)
+    _ = try monitor.waitForVerdicts(devices)
+    Terminal.error("the page is at \(monitor.address)")
+    while case let byte = getchar(), byte != EOF {}
+    return []
+  }
+
+  private var cores: Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
+
+  /// What is retained: the credential, the presence and the report of each.
+  private func restart(_ site: BenchSite, _ kits: [DeviceKit], _ rate: Double, _ empty: Int) throws(BenchError)
+    -> [Figure]
+  {
+    let monitor = try MonitorProcess(posturectl, site)
+    let taken = try monitor.waitForMessages(2 * devices)
+    let complete = try monitor.waitForVerdicts(devices)
+    // It tidies up after the burst.
+    Clock.sleep(milliseconds: 3_000)
+    let report = Double(kits[0].report.utf8.count)
+    let bytes = Double(monitor.memory - empty) / Double(devices) - report
+    return [
+      Figure(
+        bench: Self.name, metric: "\(devices) devices: complete state after a restart", unit: "s",
+        samples: Samples([complete]), target: .atMost(5 * allowance)),
+      Figure(
+        bench: Self.name, metric: "retained messages taken in", unit: "1/s",
+        samples: Samples([Double(3 * devices) / taken]), floor: rate * Double(cores),
+        target: .atLeast(0.7 / allowance)),
+      Figure(
+        bench: Self.name, metric: "memory per device beyond its report of \(Int(report)) bytes", unit: "KiB",
+        samples: Samples([bytes / 1_024]), target: .atMost(6 * allowance)),
+    ]
+  }
+
+  /// Reports as they come, new ones each, from a broker that is fed at the same time.
+  private func live(
+    _ site: BenchSite, _ kits: [DeviceKit], _ rate: Double, _ loader: Loader
+  ) throws(BenchError) -> [Figure] {
+    var reports: [Publication] = []
+    for round in 1...Self.rounds {
+      for kit in kits { reports.append(try Self.report(of: kit, number: Int64(round + 1))) }
+    }
+    let monitor = try MonitorProcess(posturectl, site)
+    _ = try monitor.waitForVerdicts(devices)
+    let before = monitor.verified
+    let start = Clock.monotonicNanoseconds
+    try loader.publish(reports)
+    _ = try monitor.waitForMessages(before + reports.count)
+    let seconds = Double(Clock.monotonicNanoseconds - start) / 1e9
+    return [
+      Figure(
+        bench: Self.name, metric: "live reports taken in, the sender on the same cores", unit: "1/s",
+        samples: Samples([Double(reports.count) / seconds]), floor: rate * Double(cores))
+    ]
+  }
+
+  private static func report(of kit: DeviceKit, number: Int64) throws(BenchError) -> Publication {
+    var claims = kit.claims
+    claims.sequence = number
+    do throws(KeyError) {
+      let token = try TokenEncoder.encode(.report, claims.claims, with: kit.key)
+      return kit.publication(Topic.Place.report, .report, token)
+    } catch { throw BenchError(error.description) }
+  }
+
+  /// Signatures of a report that one core verifies in a second.
+  private static func verifyRate(_ kit: DeviceKit) throws(BenchError) -> Double {
+    let key = try BareKey(kit.key)
+    let message = try BareMessage(kit.report)
+    return 1e9 / Measure.perCall(batch: 200) { key.verify(message) }.median
+  }
+}
+
+/// Publishes anything for anybody, without TLS: the sender is not what is measured.
+private final class Loader {
+  private let client: Client
+  private let inbox: Inbox
+
+  init(_ server: Client.Server) throws(BenchError) {
+    var settings = Client.Settings(server)
+    settings.session.queueCap = 1 << 20
+    settings.session.answerTimeout = 120_000
+    do throws(SystemError) {
+      inbox = try Inbox()
+      client = try Client(settings, inbox: inbox)
+    } catch { throw BenchError("\(error)") }
+  }
+
+  deinit { client.stop() }
+
+  /// Waits until the broker has them all.
+  func publish(_ publications: [Publication]) throws(BenchError) {
+    publications.forEach { client.publish($0) }
+    let end = Clock.boottimeMilliseconds + 240_000
+    var left = publications.count
+    while left > 0 {
+      switch inbox.next(max(0, end - Clock.boottimeMilliseconds)) {
+      case .completed(_, .taken): left -= 1
+      case .completed(_, let outcome): throw BenchError("the broker did not take a message: \(outcome)")
+      case .offline(let loss, _): throw BenchError("the loader lost the broker: \(loss)")
+      case nil: throw BenchError("the broker did not take \(left) messages in time")
+      default: continue
+      }
+    }
+  }
+}
