@@ -34,6 +34,7 @@ enum BenchRun {
   static func run(_ words: [String]) throws(UsageError) -> Int32 {
     var arguments = Arguments(words)
     guard let verb = arguments.verb() else { return try withoutVerb(&arguments) }
+    if verb == FleetShare.verb { return try FleetShare.run(&arguments) }
     let isJSON = arguments.flag("--json")
     let plan = try Plan(&arguments)
     try arguments.end()

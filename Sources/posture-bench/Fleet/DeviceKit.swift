@@ -18,30 +18,48 @@ struct DeviceKit: Sendable {
   /// What is said on taking a command, of the size that it will have.
   let progress: String
 
-  /// Devices `d-00001` and so on.
-  static func make(_ count: Int, at site: BenchSite) throws(BenchError) -> [DeviceKit] {
-    let claims = Recording.report(try Recording.evidence(), site: site.home.site)
+  /// Devices `d-00001` and so on, taken in by the site of `home`.
+  static func make(_ numbers: ClosedRange<Int>, in home: Home) throws(BenchError) -> [DeviceKit] {
+    let claims = Recording.report(try Recording.evidence(), site: home.site)
     do {
-      let authority = try Home.read(text: site.home.path(Home.File.authority))
-      return try (1...count).map { try DeviceKit($0, site, authority, claims) }
+      let office = try Office(home)
+      return try numbers.map { try DeviceKit($0, office, claims) }
     } catch { throw BenchError("\(error)") }
   }
 
-  private init(_ number: Int, _ site: BenchSite, _ authority: String, _ claims: ReportClaims) throws {
+  /// What takes devices in.
+  private struct Office {
+    let home: Home
+    let issuer: Issuer
+    let authority: CertificateAuthority
+    /// PEM.
+    let certificate: String
+
+    init(_ home: Home) throws {
+      self.home = home
+      let identity = try Identity(.issuer, in: home)
+      issuer = Issuer(party: identity.party, key: identity.key, credential: identity.credential)
+      certificate = try Home.read(text: home.path(Home.File.authority))
+      authority = try CertificateAuthority(
+        key: try FileKey.load(home.path(Home.File.authorityKey)), certificate: try Certificate(pem: certificate))
+    }
+  }
+
+  private init(_ number: Int, _ office: Office, _ claims: ReportClaims) throws {
     let digits = String(number)
     let name = Name("d-" + String(repeating: "0", count: max(0, 5 - digits.count)) + digits)!
     let now = Clock.wall
     let until = now + 86_400
     let tlsKey = try FileKey.generate()
     key = try FileKey.generate()
-    party = Party(site.home.site, name)
-    credential = try site.issuer.credential(
+    party = Party(office.home.site, name)
+    credential = try office.issuer.credential(
       Grant(subject: party, role: .device, key: key.publicKey.jwk, notBefore: now - 60, expires: until), at: now)
-    let certificate = try site.authority.sign(
+    let certificate = try office.authority.sign(
       tlsKey, commonName: name, site: party.site, usage: .client, at: now, until: until)
     tls = TLSFiles(
-      authorities: .text(authority), certificate: .text(try certificate.pem()),
-      key: .text(String(decoding: try tlsKey.pem(), as: UTF8.self)), serverName: site.home.settings.serverName)
+      authorities: .text(office.certificate), certificate: .text(try certificate.pem()),
+      key: .text(String(decoding: try tlsKey.pem(), as: UTF8.self)), serverName: office.home.settings.serverName)
     will = try Self.presence(.offline, party, key)
     presence = try Self.presence(.online, party, key)
     var own = claims

@@ -27,7 +27,9 @@ struct FleetTimes {
 /// The product's way: simulated devices, and the recheck that `posturectl recheck --all --wait` makes.
 struct FleetRun {
   let site: BenchSite
-  let kits: [DeviceKit]
+  let devices: Int
+  /// One of the kind.
+  let sample: DeviceKit
 
   struct Result {
     var times = FleetTimes()
@@ -40,18 +42,14 @@ struct FleetRun {
   /// `then` is called while everything is still connected.
   func product(_ then: () throws(BenchError) -> Void = {}) throws(BenchError) -> Result {
     try site.restartBroker()
-    let trust: TrustStore
-    do { trust = try site.trust() } catch { throw BenchError("\(error)") }
     let before = ProcessReading(site.broker.pid).pss
-    let fleet = try SimulatedFleet(kits, trust: trust)
+    let fleet = try FleetProcesses(devices, at: site, isFloor: false)
     var result = Result()
-    result.times.connect = try FleetTimes.seconds { () throws(BenchError) in
-      try fleet.connect(to: site.home.settings.devicePort)
-    }
-    let cpu = self.cpu
-    result.times.publish = try FleetTimes.seconds { () throws(BenchError) in try fleet.publishState() }
+    result.times.connect = try FleetTimes.seconds { () throws(BenchError) in try fleet.tell(.connect) }
+    let cpu = cpu(fleet)
+    result.times.publish = try FleetTimes.seconds { () throws(BenchError) in try fleet.tell(.publish) }
     try recheck(&result)
-    result.times.cpu = self.cpu - cpu
+    result.times.cpu = self.cpu(fleet) - cpu
     result.brokerBytes = ProcessReading(site.broker.pid).pss - before
     result.fault = fleet.fault
     try then()
@@ -81,26 +79,24 @@ struct FleetRun {
   func floor() throws(BenchError) -> FleetTimes {
     try site.restartBroker()
     let (key, command) = try command()
-    let settings = site.home.settings
-    var times = FleetTimes()
-    var made: BareFleet?
-    times.connect = try FleetTimes.seconds { () throws(BenchError) in
-      made = try BareFleet(kits, command, key, port: settings.devicePort)
-    }
-    guard let fleet = made else { throw BenchError("no fleet") }
-    let collector = try BareCollector(kits, at: site)
+    let fleet = try FleetProcesses(devices, at: site, isFloor: true)
+    let collector = try BareCollector(sample, devices: devices, at: site.home)
     let signer = try BareKey(key)
-    let cpu = self.cpu
-    times.publish = try FleetTimes.seconds { () throws(BenchError) in try fleet.publishState() }
+    var times = FleetTimes()
+    times.connect = try FleetTimes.seconds { () throws(BenchError) in try fleet.tell(.connect) }
+    let cpu = cpu(fleet)
+    times.publish = try FleetTimes.seconds { () throws(BenchError) in try fleet.tell(.publish) }
     times.gather = try FleetTimes.seconds { () throws(BenchError) in try collector.gather() }
     times.recheck = try FleetTimes.seconds { () throws(BenchError) in try collector.recheck(command, signer) }
-    times.cpu = self.cpu - cpu
-    try fleet.end()
+    times.cpu = self.cpu(fleet) - cpu
+    if let fault = fleet.fault { throw BenchError("the floor: \(fault)") }
     return times
   }
 
-  /// Seconds of this process, which has both ends in it, and of the broker.
-  private var cpu: Double { Double(Clock.processNanoseconds) / 1e9 + ProcessReading(site.broker.pid).cpu / 1e3 }
+  /// Seconds of this process, the fleet's and the broker's.
+  private func cpu(_ fleet: FleetProcesses) -> Double {
+    Double(Clock.processNanoseconds) / 1e9 + fleet.cpu + ProcessReading(site.broker.pid).cpu / 1e3
+  }
 
   private func command() throws(BenchError) -> (FileKey, BareMessage) {
     do {

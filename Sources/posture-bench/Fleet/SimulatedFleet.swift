@@ -1,9 +1,10 @@
+import PostureFleet
 import PostureMQTT
 import PosturePlatform
 import PostureTokens
 
 /// Very many simulated devices on one thread.
-final class SimulatedFleet {
+final class SimulatedFleet: FleetWork {
   let tally = Tally()
   private let devices: [SimulatedDevice]
   private let loop: Loop
@@ -11,10 +12,14 @@ final class SimulatedFleet {
   /// Connections that are being made at once: the broker's queue of new ones is short.
   private static let wave = 50
 
-  init(_ kits: [DeviceKit], trust: TrustStore) throws(BenchError) {
-    do throws(SystemError) { loop = try Loop() } catch { throw BenchError("\(error)") }
-    let tally = tally
-    devices = kits.map { SimulatedDevice($0, trust: trust, tally) }
+  init(_ kits: [DeviceKit], in home: Home) throws(BenchError) {
+    do {
+      loop = try Loop()
+      var trust = try TrustStore(site: home.site, root: try home.root())
+      try trust.accept(Array(try Home.read(text: home.path(Home.File.trust)).utf8), at: Moment(Clock.wall))
+      let tally = tally
+      devices = kits.map { SimulatedDevice($0, trust: trust, tally) }
+    } catch { throw BenchError("\(error)") }
   }
 
   deinit { devices.forEach { $0.drop() } }

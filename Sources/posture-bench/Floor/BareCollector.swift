@@ -5,55 +5,46 @@ import PostureTokens
 
 /// The controller of the floor's fleet: gathers, asks, collects, and verifies each message once.
 final class BareCollector {
-  /// What can be verified of one device, by the topic's last level.
-  private struct Known {
-    let credential: BareMessage
-    let presence: BareMessage
-    let progress: BareMessage
-    let report: BareMessage
-    let key: BareKey
-    var replies = 0
-  }
-
   private let client: BareClient
-  private let issuer: BareKey
   private let site: Name
-  private var known: [String: Known] = [:]
+  private let devices: Int
+  /// One device's tokens stand for everybody's: the size and the work are the same.
+  private let credential: BareMessage
+  private let presence: BareMessage
+  private let progress: BareMessage
+  private let report: BareMessage
+  private let issuer: BareKey
+  private let key: BareKey
   private var verified = 0
+  private var replies = 0
 
-  init(_ kits: [DeviceKit], at site: BenchSite) throws(BenchError) {
-    self.site = site.home.site
-    guard let issuer = site.issuer.key as? FileKey else { throw BenchError("the issuer's key is not in a file") }
-    self.issuer = try BareKey(issuer)
-    for kit in kits {
-      known[kit.party.name.description] = Known(
-        credential: try BareMessage(kit.credential), presence: try BareMessage(kit.presence),
-        progress: try BareMessage(kit.progress), report: try BareMessage(kit.report), key: try BareKey(kit.key))
-    }
-    client = try BareClient(
-      nil, Identity.tls(.controller, in: site.home), port: site.home.settings.operatorPort)
+  init(_ sample: DeviceKit, devices: Int, at home: Home) throws(BenchError) {
+    site = home.site
+    self.devices = devices
+    do { issuer = try BareKey(try Identity(.issuer, in: home).key) } catch { throw BenchError("\(error)") }
+    key = try BareKey(sample.key)
+    (credential, presence) = (try BareMessage(sample.credential), try BareMessage(sample.presence))
+    (progress, report) = (try BareMessage(sample.progress), try BareMessage(sample.report))
+    client = try BareClient(nil, Identity.tls(.controller, in: home), port: home.settings.operatorPort)
     client.onMessage = { [unowned self] in take($0) }
   }
 
-  /// `posture/v1/bench/d/NAME/LEAF`; a device's first reply is its progress.
   private func take(_ topic: String) {
-    let levels = topic.split(separator: "/")
-    guard levels.count == 6 else { return }
-    let name = String(levels[4])
-    guard let device = known[name] else { return }
     verified += 1
-    switch levels[5] {
-    case "keys": issuer.verify(device.credential)
-    case "presence": device.key.verify(device.presence)
-    default:
-      device.key.verify(device.replies == 0 ? device.progress : device.report)
-      known[name]?.replies += 1
+    if topic.hasSuffix("/keys") {
+      issuer.verify(credential)
+    } else if topic.hasSuffix("/presence") {
+      key.verify(presence)
+    } else {
+      // Half of the replies are progress.
+      key.verify(replies % 2 == 0 ? progress : report)
+      replies += 1
     }
   }
 
   func gather() throws(BenchError) {
     try client.subscribe(["keys", "presence", "reply"].map { "\(Topic.prefix)/\(site)/d/+/\($0)" })
-    let goal = 2 * known.count
+    let goal = 2 * devices
     try client.wait(240, "what is retained") { [unowned self] _ in verified >= goal }
   }
 
@@ -61,7 +52,7 @@ final class BareCollector {
     verified = 0
     controller.sign(command.signed)
     try client.publish(Topic(site, .recheckAll).text, command.token, retain: false)
-    let goal = 2 * known.count
+    let goal = 2 * devices
     try client.wait(240, "answers") { [unowned self] _ in verified >= goal }
   }
 }

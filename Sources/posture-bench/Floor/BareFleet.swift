@@ -1,13 +1,14 @@
 import CLinux
 import Glibc
 import Posture
+import PostureFleet
 import PostureMQTT
 import PosturePlatform
 import PostureTokens
 import Synchronization
 
 /// The floor of a fleet: as many connections, packets of the same size, signatures and verifications, and nothing else.
-final class BareFleet {
+final class BareFleet: FleetWork {
   private struct Device {
     let client: BareClient
     let key: BareKey
@@ -18,7 +19,7 @@ final class BareFleet {
 
   /// What the main thread asks of the fleet's.
   private enum Phase: Int {
-    case connecting, connected, publishing, published, ending, ended
+    case connecting, connected, publishing, published
   }
 
   private final class Progress: Sendable {
@@ -28,9 +29,22 @@ final class BareFleet {
 
   private let progress = Progress()
 
-  /// Connects; serves on a thread of its own until ``end()``.
-  init(_ kits: [DeviceKit], _ command: BareMessage, _ controller: FileKey, port: UInt16) throws(BenchError) {
-    let progress = progress
+  private let kits: [DeviceKit]
+  private let command: BareMessage
+  private let controller: FileKey
+
+  init(_ kits: [DeviceKit], in home: Home) throws(BenchError) {
+    self.kits = kits
+    do {
+      let identity = try Identity(.controller, in: home)
+      controller = identity.key
+      command = try BareMessage(try RecheckCommand(.site(home.site), from: identity, at: Clock.wall).token)
+    } catch { throw BenchError("\(error)") }
+  }
+
+  /// Serves on a thread of its own until this process ends.
+  func connect(to port: UInt16) throws(BenchError) {
+    let (progress, kits, command, controller) = (progress, kits, command, controller)
     do throws(SystemError) {
       _ = try Thread.start("bare fleet") {
         do throws(BenchError) { try Self.run(kits, command, controller, port, progress) } catch {
@@ -46,13 +60,10 @@ final class BareFleet {
     try wait(for: .published)
   }
 
-  func end() throws(BenchError) {
-    progress.phase.store(Phase.ending.rawValue, ordering: .releasing)
-    try wait(for: .ended)
-  }
+  var fault: String? { progress.failure.withLock { $0 } }
 
-  func check() throws(BenchError) {
-    if let failure = progress.failure.withLock({ $0 }) { throw BenchError(failure) }
+  private func check() throws(BenchError) {
+    if let fault { throw BenchError(fault) }
   }
 
   private func wait(for phase: Phase) throws(BenchError) {
@@ -78,10 +89,7 @@ final class BareFleet {
       devices.append(device)
     }
     progress.phase.store(Phase.connected.rawValue, ordering: .releasing)
-    // What a client calls holds the client.
-    defer { devices.forEach { $0.client.onMessage = { _ in } } }
     try serve(devices, epoll, progress)
-    progress.phase.store(Phase.ended.rawValue, ordering: .releasing)
   }
 
   private static func serve(
@@ -91,7 +99,6 @@ final class BareFleet {
     var settled = 0
     while true {
       let phase = Phase(rawValue: progress.phase.load(ordering: .acquiring))
-      if phase == .ending { return }
       if phase == .publishing, !asked {
         asked = true
         for device in devices { try publishState(device) }

@@ -9,8 +9,6 @@ import PostureTokens
 final class BenchSite {
   let folder: WorkFolder
   let home: Home
-  let authority: CertificateAuthority
-  let issuer: Issuer
   private(set) var broker: Child
   private let program: String
 
@@ -25,11 +23,6 @@ final class BenchSite {
     folder = try WorkFolder()
     do {
       home = try Self.build(folder)
-      let identity = try Identity(.issuer, in: home)
-      issuer = Issuer(party: identity.party, key: identity.key, credential: identity.credential)
-      authority = try CertificateAuthority(
-        key: try FileKey.load(home.path(Home.File.authorityKey)),
-        certificate: try Certificate(pem: try Home.read(text: home.path(Home.File.authority))))
       if loads { try Self.addLoader(home, folder) }
     } catch { throw BenchError("the site: \(error)") }
     broker = try Child(program, ["-c", home.path("broker/mosquitto.conf")], log: folder.file("broker.log"))
@@ -84,12 +77,5 @@ final class BenchSite {
         Clock.sleep(milliseconds: 20)
       }
     }
-  }
-
-  /// What the device side knows of whom to obey.
-  func trust() throws -> TrustStore {
-    var store = try TrustStore(site: home.site, root: try home.root())
-    try store.accept(Array(try Home.read(text: home.path(Home.File.trust)).utf8), at: Moment(Clock.wall))
-    return store
   }
 }

@@ -6,12 +6,14 @@ final class Child {
   let pid: pid_t
   private var hasEnded = false
 
-  /// Its words go to a log; it reads from `input`, or nothing.
-  init(_ path: String, _ arguments: [String], log: String, input: Int32 = -1) throws(BenchError) {
+  /// It reads from `input`, or nothing; its words go to a log, those on standard output to `output` where that is given.
+  init(
+    _ path: String, _ arguments: [String], log: String, input: Int32 = -1, output: Int32? = nil
+  ) throws(BenchError) {
     do throws(SystemError) {
       let file = try Descriptor.open(log, O_WRONLY | O_CREAT | O_APPEND, mode: 0o600)
       pid = try Command.spawn(
-        path, arguments, ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"], in: input, out: file.number,
+        path, arguments, ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"], in: input, out: output ?? file.number,
         err: file.number)
     } catch { throw BenchError("\(error)") }
   }

@@ -16,14 +16,15 @@ struct FleetBench: Bench {
   var allowance = 1.0
 
   func run() throws(BenchError) -> [Figure] {
+    try Limits.allow(descriptors: min(devices, 5_000) * 3 + 1_000)
     try Limits.allow(descriptors: devices + 1_000)
     let site = try BenchSite()
-    let all = try DeviceKit.make(devices, at: site)
+    let sample = try DeviceKit.make(1...1, in: site.home)[0]
     let empty = try Self.monitorMemory(posturectl, site, devices: 0)
     var figures: [Figure] = []
     var points: [(Double, Double)] = []
     for size in sizes {
-      let run = FleetRun(site: site, kits: Array(all.prefix(size)))
+      let run = FleetRun(site: site, devices: size, sample: sample)
       let floor = try run.floor()
       var monitorBytes = 0
       let result = try run.product { () throws(BenchError) in

@@ -20,7 +20,7 @@ struct MonitorBench: Bench {
 
   func run() throws(BenchError) -> [Figure] {
     let site = try BenchSite(loads: true)
-    let kits = try DeviceKit.make(devices, at: site)
+    let kits = try DeviceKit.make(1...devices, in: site.home)
     let rate = try Self.verifyRate(kits[0])
     let loader = try Loader(site.loader)
     let empty = try MonitorProcess(posturectl, site)

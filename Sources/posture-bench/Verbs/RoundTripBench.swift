@@ -19,7 +19,7 @@ struct RoundTripBench: Bench {
     let site = try BenchSite()
     let agent = try LocalAgent(programs, site, [JSON.Member("recheckInterval", 0)])
     defer { agent.stop() }
-    let echo = try BareEcho(try DeviceKit.make(1, at: site)[0], at: site)
+    let echo = try BareEcho(try DeviceKit.make(1...1, in: site.home)[0], at: site)
     let asker = try Asker(site)
     var (ours, floor, probes): ([Double], [Double], [Double]) = ([], [], [])
     for _ in 0..<runs {
