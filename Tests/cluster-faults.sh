@@ -77,7 +77,7 @@ for node in 1 2; do
   check "the device is online, its chain whole, its state a verdict" wait_until 30 chain_is_whole
   say "with node $node gone:"
   statements
-  start_node "$node"
+  check "node $node is started again" start_node "$node"
   check "node $node is back in the cluster" wait_until 60 is_joined
   say "with node $node back:"
   check "what was kept meanwhile is kept on both nodes" kept_on_both

@@ -12,15 +12,25 @@ cluster_is_possible() {
   [ "$ejabberd_code" != . ]
 }
 
-# The site, and the cluster in the place of its broker.
+# The site, and the cluster in the place of its broker. A port that was free a moment ago may be taken by now: then the same
+# with others.
 start_cluster_site() {
-  local device_port operator_port ports tries
+  local tries
   for tries in 1 2 3; do
-    read -r device_port operator_port < <(free_ports)
-    read -r -a ports < <(echo "$(free_ports)" "$(free_ports)" "$(free_ports)")
-    # Eight different ones.
-    [ "$(printf '%s\n' "$device_port" "$operator_port" "${ports[@]}" | sort -u | wc -l)" = 8 ] && break
+    if try_cluster; then return; fi
+    stop_all
+    children=()
+    rm -rf "$work/site" "$work/n1" "$work/n2"
   done
+  fail "no cluster: $why"
+}
+
+try_cluster() {
+  local device_port operator_port ports
+  read -r device_port operator_port < <(free_ports)
+  read -r -a ports < <(echo "$(free_ports)" "$(free_ports)" "$(free_ports)")
+  why="two of the ports are the same"
+  [ "$(printf '%s\n' "$device_port" "$operator_port" "${ports[@]}" | sort -u | wc -l)" = 8 ] || return
   "$bin/posturectl" init "$work/site" --site quickstart --device-port "$device_port" \
     --operator-port "$operator_port" >"$work/init.log" 2>&1 || fail "posturectl init: $(tail -n 1 "$work/init.log")"
   for node in 1 2; do
@@ -31,13 +41,14 @@ start_cluster_site() {
   cookie=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
   export ERL_EPMD_PORT=${ports[5]}
   start "$work/epmd.log" epmd -address 127.0.0.1 -port "$ERL_EPMD_PORT"
-  start_node 1
-  start_node 2
-  wait_until 60 node_call 2 ejabberd_cluster join "['n1@localhost']" || fail "the nodes do not join: $(tail -n 1 "$work/n2/out")"
-  wait_until 30 is_joined && wait_until 30 node_is_up 2 || fail "there is no cluster"
+  start_node 1 && start_node 2 || return
+  why="the nodes do not join"
+  wait_until 60 node_call 2 ejabberd_cluster join "['n1@localhost']" && wait_until 30 is_joined &&
+    wait_until 30 node_is_up 2 || return
   proxy "$device_port" "$operator_port" "${ports[@]}" >"$work/haproxy.cfg"
   start "$work/haproxy.log" haproxy -db -f "$work/haproxy.cfg"
-  wait_until 20 port_is_open "$operator_port" || fail "haproxy: $(tail -n 1 "$work/haproxy.log")"
+  why="haproxy does not start"
+  wait_until 20 port_is_open "$operator_port"
 }
 
 port_is_open() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
@@ -54,7 +65,8 @@ start_node() {
   ) </dev/null >"$folder/out" 2>&1 &
   node_pid[$1]=$!
   children+=("$!")
-  wait_until 60 node_is_up "$1" || fail "node $1: $(tail -n 1 "$folder/out")"
+  why="node $1: $(tail -n 1 "$folder/out")"
+  wait_until 60 node_is_up "$1" && ! grep -q eaddrinuse "$folder/out"
 }
 
 # kill -9.

@@ -249,6 +249,22 @@ import Testing
     #expect(!node.configuration.contains("anonymous") && node.configuration.split(separator: "\n").count < 90)
   }
 
+  @Test func `a node's files are written for an existing site, its keys for their owner alone`() throws {
+    let site = try LiveSite()
+    let folder = site.folder.file("node")
+    #expect(try site.posturectl("broker", folder, "--folder", "/etc/posture", "--device-port", "18883").status == 0)
+    for name in ["ejabberd.yml", "node.pem", "ca.pem", "mod_posture.erl"] {
+      var status = stat()
+      #expect(stat("\(folder)/\(name)", &status) == 0 && status.st_mode & 0o777 == 0o600, "\(name)")
+    }
+    let text = try Home.read(text: "\(folder)/ejabberd.yml")
+    #expect(text.contains("certfiles: [\"/etc/posture/node.pem\"]") && text.contains("port: 18883"))
+    #expect(text.contains("port: \(site.home.settings.operatorPort)"))
+    let chain = try Home.read(text: "\(folder)/node.pem")
+    #expect(chain.contains("BEGIN CERTIFICATE") && chain.contains("PRIVATE KEY"))
+    #expect(try site.posturectl("broker", folder, "--folder", "relative").status == 64)
+  }
+
   @Test func `the size of the access lists does not depend on devices or groups`() throws {
     let configuration = BrokerConfiguration(
       site: Name("site-a")!, folder: "/x", deviceListener: .init(address: "127.0.0.1", port: 1),

@@ -101,6 +101,12 @@ private func permutations<Element>(_ items: [Element]) -> [[Element]] {
       let status = DeviceStatus(device(observations), at: now, key: key)
       #expect(status.conditions.first == condition, "\(condition)")
       #expect(status.standing == .condition(condition))
+      // Nowhere where people or programs look.
+      let row = DeviceRow(device(observations), status)
+      #expect(row.json["state"]?.string == condition.rawValue, "\(condition)")
+      #expect(FleetLine.text(row, at: now).contains("edge-1 \(condition.rawValue)"), "\(condition)")
+      let table = FleetTable([row], at: now).lines(width: 80)
+      #expect(table[1].contains(condition.rawValue) && !table[1].contains("pass ("), "\(condition)")
     }
     #expect(Set(cases.map(\.0)) == Set(Condition.allCases))
   }

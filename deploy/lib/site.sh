@@ -24,11 +24,11 @@ device_name() {
   echo "${name:-this-machine}"
 }
 
-# Two ports of loopback that nobody listens on now.
+# Two ports of loopback that nobody listens on now, below those that connections go out from.
 free_ports() {
   local port found=() tries
   for tries in $(seq 200); do
-    port=$((20000 + RANDOM % 20000))
+    port=$((20000 + RANDOM % 12000))
     (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || found+=("$port")
     if [ ${#found[@]} = 2 ] && [ "${found[0]}" != "${found[1]}" ]; then echo "${found[@]}"; return; fi
     [ ${#found[@]} -lt 2 ] || found=("${found[0]}")
