@@ -66,6 +66,64 @@ kept_on_both() {
   [ "$(sort "$work/kept.1")" = "$(sort "$work/kept.2")" ]
 }
 
+# Who may do what, by trying it on the nodes: with the certificates of the roles and of the device.
+rules_hold() {
+  local expected who verb place got said
+  mkdir -p "$work/site/$device"
+  /usr/bin/python3 -c 'import json, sys; print(json.load(sys.stdin)["tlsCertificate"])' <"$work/$device.bundle" \
+    >"$work/site/$device/tls.pem"
+  cp "$work/device/courier/tls-key.pem" "$work/site/$device/tls.key"
+  while read -r expected who verb place; do
+    case $verb in
+      write) said=$(client "$who" mosquitto_pub -q 1 -t "posture/v1/$place" -m x 2>&1) || true ;;
+      read) said=$(client "$who" mosquitto_sub -W 1 -t "posture/v1/$place" 2>&1) || true ;;
+    esac
+    got=yes
+    if grep -qE 'failed|denied|Not authorized' <<<"$said"; then got=no; fi
+    [ "$got" = "$expected" ] || { echo "$who $verb $place: $got: $said"; return 1; }
+  done <<EOF
+no $device write quickstart/d/nobody/report
+no $device write quickstart/d/$device/cmd/recheck
+no $device write quickstart/all/cmd/recheck
+no $device write quickstart/trust
+no $device write quickstart/policy
+no $device write elsewhere/d/$device/report
+yes $device read quickstart/d/$device/cmd/recheck
+yes $device read quickstart/g/lathe/cmd/recheck
+no $device read quickstart/d/nobody/cmd/recheck
+no $device read quickstart/d/+/report
+no $device read #
+yes controller write quickstart/d/nobody/cmd/recheck
+no controller write quickstart/d/nobody/report
+no controller write quickstart/trust
+no controller write quickstart/policy
+no controller read quickstart/policy
+no monitor write quickstart/d/nobody/cmd/recheck
+no monitor write quickstart/d/monitor/report
+yes monitor read quickstart/d/+/report
+no policy write quickstart/trust
+no policy read quickstart/d/+/report
+no issuer write quickstart/d/nobody/report
+no issuer write quickstart/policy
+yes issuer read quickstart/d/+/keys
+EOF
+}
+# Without a certificate, with a password, under another's name.
+strangers_stay_out() {
+  local words
+  for words in "-u issuer" "-u issuer -P password" "-i issuer" \
+    "--cert $work/site/monitor/tls.pem --key $work/site/monitor/tls.key -u issuer"; do
+    # shellcheck disable=SC2086  # several words
+    if timeout 20 mosquitto_pub --cafile "$work/site/tls/ca.pem" -h localhost -p "$port" -V 5 $words \
+      -q 1 -t posture/v1/quickstart/trust -m x; then
+      echo "$words: let in"
+      return 1
+    fi
+  done
+}
+
+check "the rules are those of one broker" rules_hold
+check "nobody gets in by a password or another's name" strangers_stay_out
 check "the monitor has the device" wait_until 30 monitor_says '"online":true'
 for node in 1 2; do
   other=$((3 - node))

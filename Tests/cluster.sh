@@ -65,8 +65,9 @@ start_node() {
   ) </dev/null >"$folder/out" 2>&1 &
   node_pid[$1]=$!
   children+=("$!")
+  if wait_until 60 node_is_up "$1" && ! grep -q eaddrinuse "$folder/out"; then return; fi
   why="node $1: $(tail -n 1 "$folder/out")"
-  wait_until 60 node_is_up "$1" && ! grep -q eaddrinuse "$folder/out"
+  return 1
 }
 
 # kill -9.

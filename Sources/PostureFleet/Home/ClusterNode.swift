@@ -43,12 +43,15 @@ public struct ClusterNode: Sendable {
   /// `ejabberd.yml`. The site is the host that names belong to.
   public var configuration: String {
     """
-    # A node of the cluster of site \(site). Clients are known by their certificate alone: there are no passwords.
+    # A node of the cluster of site \(site). Clients are known by their certificate alone: there are no passwords, and
+    # no certificate is fetched from anywhere.
     hosts: ["\(site)"]
     loglevel: warning
     certfiles: ["\(folder)/\(Self.certificate)"]
     ca_file: "\(folder)/\(Self.authority)"
     c2s_cafile: "\(folder)/\(Self.authority)"
+    acme:
+      auto: false
     auth_method: mnesia
     acl:
     \(lists)
