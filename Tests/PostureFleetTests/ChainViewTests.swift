@@ -63,6 +63,6 @@ struct ChainViewTests {
     #expect(try line([start, first, other, second]).contains("contradict"))
     let gap = Self.event(
       site, 3, after: start, .gap(first: 2, head: SHA256.text(of: second.claims.bytes)))
-    #expect(try line([start, gap]).contains("2 declared lost"))
+    #expect(try line([start, gap]).contains("2 events declared lost"))
   }
 }

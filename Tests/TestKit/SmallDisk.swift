@@ -18,8 +18,8 @@ public final class SmallDisk: Sendable {
   }
 
   /// There for the time of `body`.
-  public static func with<Result>(_ body: (SmallDisk) throws -> Result) throws -> Result {
-    let disk = try SmallDisk()
+  public static func with<Result>(kilobytes: Int = 512, _ body: (SmallDisk) throws -> Result) throws -> Result {
+    let disk = try SmallDisk(kilobytes: kilobytes)
     return try withExtendedLifetime(disk) { try body(disk) }
   }
 

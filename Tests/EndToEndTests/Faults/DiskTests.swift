@@ -6,7 +6,7 @@ import Testing
 
 extension FaultTests {
   @Test func `the disk is full, and later read-only`() throws {
-    try SmallDisk.with { disk in
+    try SmallDisk.with(kilobytes: 4_096) { disk in
       var options = Rig.Options()
       options.disk = disk.path
       let rig = try Rig(options)
