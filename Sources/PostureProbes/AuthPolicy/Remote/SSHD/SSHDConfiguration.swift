@@ -105,6 +105,19 @@ struct SSHDConfiguration: Sendable {
 
   // MARK: Evaluation
 
+  /// Whether the values depend on who comes from where. What cannot be read may hold a Match too.
+  var hasMatches: Bool { !unreadable.isEmpty || budget <= 0 || Self.hasMatches(nodes) }
+
+  private static func hasMatches(_ nodes: [Node]) -> Bool {
+    nodes.contains { node in
+      switch node {
+      case .setting: false
+      case .block: true
+      case .included(let inner): hasMatches(inner)
+      }
+    }
+  }
+
   /// The values that hold for one person on one connection.
   func settings(for person: SSHDPerson, on connection: SSHDConnection) -> SSHDSettings {
     var result = SSHDSettings()

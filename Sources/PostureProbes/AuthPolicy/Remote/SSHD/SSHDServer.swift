@@ -1,8 +1,11 @@
 import Posture
 import PosturePlatform
+import Synchronization
 
 /// sshd of the examined system: its values by sshd's own word where it can be asked, else by our reading.
 struct SSHDServer: Sendable {
+  /// What sshd has said of everybody at once; nil where it has to be asked about each.
+  private let everybody: SSHDWord?
   private let configuration: SSHDConfiguration
   private let arguments: [String]
   private let canBeAsked: Bool
@@ -17,6 +20,7 @@ struct SSHDServer: Sendable {
       command.file
       ?? SSHDConfiguration.files.first { system.exists($0) } ?? SSHDConfiguration.files[0]
     configuration = SSHDConfiguration(file, options: command.options, on: system)
+    everybody = configuration.hasMatches ? nil : SSHDWord()
     arguments = ["-f", file] + command.options.flatMap { ["-o", $0] }
     admitsRootByDefault = Self.admitsRootByDefault(context)
     canBeAsked = system.isLive && program == Tool.sshd.rawValue
@@ -85,10 +89,31 @@ struct SSHDServer: Sendable {
     let specification =
       "user=\(person.name),host=\(connection.host),addr=\(connection.address),laddr=\(connection.localAddress),"
       + "lport=\(connection.localPort)"
-    guard case .success(let output)? = Tool.sshd.run(["-T"] + arguments + ["-C", specification]), output.status == 0
-    else { return (own, Reason("sshd.ownParser", file: file)) }
-    var settings = SSHDSettings(printed: String(decoding: output.out, as: UTF8.self))
+    let ask = { Self.ask(["-T"] + arguments + ["-C", specification]) }
+    guard let printed = everybody.map({ $0.once(ask) }) ?? ask() else {
+      return (own, Reason("sshd.ownParser", file: file))
+    }
+    var settings = SSHDSettings(printed: printed)
     settings.takePlaces(from: own)
     return (settings, Reason("sshd.asked", file: file))
+  }
+
+  private static func ask(_ arguments: [String]) -> String? {
+    guard case .success(let output)? = Tool.sshd.run(arguments), output.status == 0 else { return nil }
+    return String(decoding: output.out, as: UTF8.self)
+  }
+}
+
+/// An answer of sshd that holds for everybody. Each asking costs as much as all the rest of the examination.
+private final class SSHDWord: Sendable {
+  private let text = Mutex<String??>(nil)
+
+  func once(_ ask: () -> String?) -> String? {
+    text.withLock { text in
+      if let known = text { return known }
+      let answer = ask()
+      text = .some(answer)
+      return answer
+    }
   }
 }
