@@ -274,4 +274,38 @@ struct KeyringUnlockTests: VolumeTrees {
     #expect(try tree.doors().map(\.name) == ["volume:root"])
     #expect(try root(tree).answer == .unknown)
   }
+
+  // MARK: Tables that are none
+
+  @Test(.timeLimit(.minutes(1))) func `tables of a hundred thousand rows end soon, and nothing is sure`() throws {
+    let began = Clock.processNanoseconds
+    for (path, text) in [
+      ("/etc/crypttab", (0..<20_000).map { "r\($0) /dev/x\($0) none\n" }.joined()),
+      ("/etc/fstab", (0..<100_000).map { "UUID=\($0) /home/alice/\($0) ext4 x 0 1\n" }.joined()),
+      ("/proc/self/mountinfo", (0..<20_000).map { "1 1 0:1 / /home/alice/\($0) rw - ext4 UUID=\($0) rw\n" }.joined()),
+    ] {
+      let tree = try tree()
+      try tree.write(path, text)
+      let gaps = try tree.examine().gaps.filter { $0.checks.contains(.disk) }
+      #expect(gaps.map(\.cause.observed) == ["\(path) is too large"], "\(path)")
+    }
+    let words = (0..<20_000).map { "rd.luks.name=00000000-0000-4000-8000-\($0 + 100_000_000_000)=n\($0)" }
+    let tree = try tree(crypttab: "")
+    try tree.write("/proc/cmdline", words.joined(separator: " "))
+    _ = try tree.examine()
+    // A debug build takes some 20 times what a release build does.
+    #expect(Clock.processNanoseconds - began < 40_000_000_000)
+  }
+
+  @Test func `a crypttab that cannot be read is not the same as none`() throws {
+    let tree = try FixtureTree(["/etc/fstab": "/dev/sda1 / ext4 x 0 1\n"])
+    func result() throws -> CheckResult? {
+      Judge.evidence(of: try tree.examine(), under: .stolen).checks.first { $0.name == .disk }?.result
+    }
+    #expect(try result() == .fail)
+    try tree.write("/etc/fstab", "/dev/mapper/root / ext4 x 0 1\n")
+    tree.makeFIFO("/etc/crypttab")
+    #expect(try result() == .notRun)
+    #expect(try tree.examine().gaps.map(\.cause.observed) == ["/etc/crypttab is no regular file"])
+  }
 }

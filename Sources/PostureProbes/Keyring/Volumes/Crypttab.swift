@@ -40,8 +40,11 @@ enum Crypttab {
   /// What mkinitcpio's hook `sd-encrypt` copies into the initial RAM disk in place of the other.
   static let initialPath = "/etc/crypttab.initramfs"
 
+  /// More rows than any system has; what comes after them is passed over.
+  static let mostRows = 1024
+
   static func parse(_ text: String, at path: String = path) -> [CrypttabEntry] {
-    text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().compactMap { index, line in
+    text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().lazy.compactMap { index, line in
       let fields = line.split { $0.isWhitespace }
       guard fields.count >= 2, !fields[0].hasPrefix("#") else { return nil }
       let key = fields.count > 2 ? String(fields[2]) : "none"
@@ -50,16 +53,33 @@ enum Crypttab {
         keyFile: ["none", "-", ""].contains(key) ? nil : key,
         options: fields.count > 3 ? fields[3].split(separator: ",").map(String.init) : [],
         place: Place(path, line: index + 1))
-    }
+    }.prefix(mostRows).map { $0 }
   }
 
-  /// Both files; the rows of the initial one are opened early.
-  static func read(_ system: System) -> [CrypttabEntry] {
-    let initial = parse(system.text(initialPath) ?? "", at: initialPath).map {
+  /// Both files, and what of them could not be used; the rows of the initial one are opened early.
+  static func read(_ system: System) -> (rows: [CrypttabEntry], gaps: [Gap]) {
+    var gaps: [Gap] = []
+    let files = [initialPath, path].map { path -> [CrypttabEntry] in
+      do throws(System.Unreadable) {
+        let rows = parse(try system.read(path).text, at: path)
+        if rows.count == mostRows { gaps.append(gap(path, .tooLarge)) }
+        return rows
+      } catch {
+        if error != .missing { gaps.append(gap(path, error)) }
+        return []
+      }
+    }
+    let initial = files[0].map {
       var entry = $0
       entry.options.append("x-initrd.attach")
       return entry
     }
-    return initial + parse(system.text(path) ?? "")
+    return (initial + files[1], gaps)
+  }
+
+  /// A table that says what volumes lie on: without it nothing is sure.
+  static func gap(_ path: String, _ error: System.Unreadable) -> Gap {
+    Gap(
+      Cause("unreadable", observed: "\(path) \(error.words)", evidence: [Place(path)]), checks: [.disk, .deviceBinding])
   }
 }

@@ -7,6 +7,8 @@ struct GroundFinder {
   let devices: BlockDevices
   let mounts: MountTable
   let mappings: [Mapping]
+  /// One that no row accounts for.
+  let stray: Mapping?
 
   /// Deeper stacks than this are loops.
   private static let mostLayers = 16
@@ -87,7 +89,9 @@ struct GroundFinder {
     return partition(path, mount)
   }
 
-  private func mapping(making path: String) -> Mapping? {
+  private func mapping(making path: String) -> Mapping? { Self.mapping(making: path, system, mappings) }
+
+  static func mapping(making path: String, _ system: System, _ mappings: [Mapping]) -> Mapping? {
     let target = system.link(path).map { Path.name(of: $0) }
     return mappings.first { mapping in
       path == "/dev/mapper/\(mapping.name)" || (path == "/dev/disk/by-id/dm-name-\(mapping.name)")
@@ -128,14 +132,7 @@ struct GroundFinder {
     }
     let isDirect =
       !path.hasPrefix("/dev/disk/by-uuid/") && !path.hasPrefix("/dev/disk/by-label/") && path != "/dev/root"
-    guard !isDirect, system.link(path) == nil, let stray = mappings.first(where: isUnaccounted) else { return .plain }
+    guard !isDirect, system.link(path) == nil, let stray else { return .plain }
     return unknown("whether \(mount.source) is inside \(stray.name) does not show", stray.place)
-  }
-
-  private func isUnaccounted(_ mapping: Mapping) -> Bool {
-    if let entry = mapping.entry, entry.isThrowAway || entry.has("swap") { return false }
-    return !(mounts.fstab + mounts.swaps).contains { row in
-      BlockDevices.path(ofSource: row.source).flatMap { self.mapping(making: $0) } == mapping
-    }
   }
 }

@@ -8,12 +8,15 @@ struct KernelCommandLine: Sendable {
   /// The running one, else what the boot loader's entries hold.
   init(_ system: System) {
     let boot = BootWords(system)
-    words = boot.words
+    words = Array(boot.words.prefix(Self.mostWords))
     place = boot.place.map { Place($0.file) } ?? Place("/etc/default/grub")
   }
 
+  /// Kernels take some thousand bytes.
+  private static let mostWords = 1024
+
   private static func words(_ text: some StringProtocol) -> [String] {
-    text.split(whereSeparator: \.isWhitespace).map { String($0) }
+    text.split(maxSplits: mostWords, whereSeparator: \.isWhitespace).prefix(mostWords).map { String($0) }
   }
 
   /// With those that the initial RAM disk brings.

@@ -21,9 +21,16 @@ struct MountTable: Sendable {
   let swaps: [Mount]
   /// What fstab calls a volume may differ from what mountinfo does.
   let fstab: [Mount]
+  /// What could not be used.
+  let gaps: [Gap]
+
+  /// More rows than any system has; what comes after them is passed over.
+  private static let mostRows = 8192
 
   init(_ system: System) {
-    let rows = Self.fstab(system.text("/etc/fstab") ?? "")
+    let (text, running) = (Self.read(system, "/etc/fstab"), Self.read(system, "/proc/self/mountinfo"))
+    gaps = [text.gap, running.gap].compactMap { $0 }
+    let rows = Self.fstab(text.text)
     fstab = rows.filter { $0.type != "swap" }
     swaps = rows.filter { $0.type == "swap" } + Self.activeSwaps(system.text("/proc/swaps") ?? "")
     var byPoint: [String: Mount] = [:]
@@ -34,6 +41,14 @@ struct MountTable: Sendable {
       byPoint[mount.point] = mount
     }
     mounts = byPoint.values.sorted { $0.point < $1.point }
+  }
+
+  private static func read(_ system: System, _ path: String) -> (text: String, gap: Gap?) {
+    do throws(System.Unreadable) {
+      let text = try system.read(path, cap: 4 << 20).text
+      let isLong = text.utf8.lazy.filter { $0 == 10 }.count > mostRows
+      return (text, isLong ? Crypttab.gap(path, .tooLarge) : nil)
+    } catch { return ("", error == .missing ? nil : Crypttab.gap(path, error)) }
   }
 
   /// The mount whose tree holds `path`.
@@ -89,9 +104,8 @@ struct MountTable: Sendable {
   }
 
   private static func rows(_ text: String) -> [(line: Int, fields: [Substring])] {
-    text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().map { index, line in
-      (index + 1, line.split { $0 == " " || $0 == "\t" })
-    }
+    text.split(separator: "\n", maxSplits: mostRows, omittingEmptySubsequences: false).prefix(mostRows).enumerated()
+      .map { index, line in (index + 1, line.split { $0 == " " || $0 == "\t" }) }
   }
 
   private static func unquoted(_ text: String) -> String { text.filter { $0 != "\"" } }

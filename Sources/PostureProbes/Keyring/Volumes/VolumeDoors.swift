@@ -5,6 +5,7 @@ enum VolumeDoors {
   static func look(_ context: KeyringContext) -> ProbeResult {
     let volumes = context.volumes
     var result = ProbeResult()
+    result.gaps = volumes.gaps
     let mounts = volumes.mounts.mounts.filter(volumes.holdsSystemOrHomes)
     let system = volumes.door(holding: "/")
     let used = Set(mounts.flatMap { volumes.ground(of: $0).mappings })
@@ -15,12 +16,11 @@ enum VolumeDoors {
       result.remarks += remarks.map { Remark($0, check: .disk, door: door.name) }
       result.remarks += portability(of: door, mapping)
     }
-    for mount in mounts {
-      guard let door = volumes.unmappedDoor(of: mount) else { continue }
-      // A name stands for one row: of two, the one that the system or a home lies on.
-      result.doors.removeAll { $0.name == door.name && !$0.counts }
-      result.doors.append(door)
-    }
+    let unmapped = mounts.compactMap(volumes.unmappedDoor)
+    // A name stands for one row: of two, the one that the system or a home lies on.
+    let names = Set(unmapped.map(\.name))
+    result.doors.removeAll { !$0.counts && names.contains($0.name) }
+    result.doors += unmapped
     for index in result.doors.indices { result.doors[index].holdsSystem = result.doors[index].name == system }
     return result
   }

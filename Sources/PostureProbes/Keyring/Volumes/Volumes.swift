@@ -8,6 +8,8 @@ final class Volumes {
   let mounts: MountTable
   let crypttab: [CrypttabEntry]
   let mappings: [Mapping]
+  /// Tables that could not be used.
+  let gaps: [Gap]
   let devices: BlockDevices
   let initialRAMDisk: InitialRAMDisk
   let commandLine: KernelCommandLine
@@ -25,7 +27,9 @@ final class Volumes {
     devices = BlockDevices(system)
     initialRAMDisk = InitialRAMDisk(system)
     let line = KernelCommandLine(system)
-    crypttab = Crypttab.read(system)
+    let (rows, gaps) = Crypttab.read(system)
+    crypttab = rows
+    self.gaps = gaps + mounts.gaps
     homes = accounts.people.map(\.home).filter { $0.hasPrefix("/") && $0 != "/" }
     let found = Self.mappings(crypttab, line, devices)
     // Unpacking takes its time: where nothing is encrypted, or nothing early, nobody needs to know what is in it.
@@ -72,12 +76,24 @@ final class Volumes {
     return found
   }
 
+  /// A mapping that no row of fstab accounts for.
+  private lazy var stray: Mapping? = {
+    let used = Set(
+      (mounts.fstab + mounts.swaps).compactMap { row in
+        BlockDevices.path(ofSource: row.source).flatMap { GroundFinder.mapping(making: $0, system, mappings) }
+      })
+    return mappings.first { mapping in
+      if let entry = mapping.entry, entry.isThrowAway || entry.has("swap") { return false }
+      return !used.contains(mapping)
+    }
+  }()
+
   func mapping(_ name: String) -> Mapping? { mappings.first { $0.name == name } }
 
   func ground(of mount: MountTable.Mount) -> Ground {
     let key = "\(mount.point) \(mount.source)"
     if let known = grounds[key] { return known }
-    let finder = GroundFinder(system: system, devices: devices, mounts: mounts, mappings: mappings)
+    let finder = GroundFinder(system: system, devices: devices, mounts: mounts, mappings: mappings, stray: stray)
     let ground = finder.ground(of: mount)
     grounds[key] = ground
     return ground
