@@ -33,7 +33,8 @@ blow() {
   all=$(cat "$work"/load.? | wc -l)
   answered=$(cat "$work"/load.? | grep -c '^[0-3]$' || true)
   note="$answered of $all rechecks answered or refused while node $1 was killed, $((all - answered)) silent"
-  ! grep -qvE '^(0|1|2|3|4|69)$' "$work"/load.? && [ "$answered" -ge 1 ]
+  if grep -hvE '^(0|1|2|3|4|69)$' "$work"/load.? | sort | uniq -c; then return 1; fi
+  [ "$answered" -ge 1 ]
 }
 
 recovers() { wait_until 40 answered; }
