@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <grp.h>
+#include <pwd.h>
 #include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
@@ -82,13 +83,19 @@ static int set_capabilities(__u32 low) {
   return (int)syscall(SYS_capset, &header, data);
 }
 
+/* A user without an account has no groups but its own. */
+static int take_groups(uint32_t uid, uint32_t gid, bool with_account) {
+  struct passwd *account = with_account ? getpwuid(uid) : NULL;
+  return account ? initgroups(account->pw_name, gid) : setgroups(0, NULL);
+}
+
 int clinux_become(uint32_t uid, uint32_t gid, bool keep_read_search) {
   __u32 kept = keep_read_search ? 1U << CAP_DAC_READ_SEARCH : 0;
   if (prctl(PR_SET_KEEPCAPS, keep_read_search ? 1 : 0) < 0) return -1;
   if (geteuid() == 0) {
     for (int cap = 0; cap <= 63; cap++)
       if (!((kept >> (cap < 32 ? cap : 31)) & 1U) || cap >= 32) prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
-    if (setgroups(0, NULL) < 0 || setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0) return -1;
+    if (take_groups(uid, gid, keep_read_search) < 0 || setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0) return -1;
   }
   if (set_capabilities(kept) < 0) return -1;
   if (keep_read_search && prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_DAC_READ_SEARCH, 0, 0) < 0) return -1;

@@ -2,6 +2,13 @@ import Glibc
 
 /// What a directory holds.
 public enum Directory {
+  /// Makes one below /tmp for this process's user alone; the caller removes it.
+  public static func makeTemporary(_ name: String) throws(SystemError) -> String {
+    var template = Array("/tmp/\(name).XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else { throw .current("make a temporary folder") }
+    return String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+  }
+
   /// Names in a directory, sorted by bytes, without "." and ".."; EFBIG where there are more than `cap`.
   public static func names(in path: String, cap: Int = .max) throws(SystemError) -> [String] {
     try names(Descriptor.open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK), path, cap: cap)

@@ -9,8 +9,8 @@ enum Agent {
     usage: posture-agent check [--root DIR] [--policy NAME|FILE] [--json | --junit | --token]
                                [--service NAME]... [--user NAME]...
            posture-agent run [--config FILE] [--alone] [--user USER] [--courier USER]
-           posture-agent enroll [--name NAME] [--out FILE] [--new-keys] [--config FILE] [--folder DIR]
-                                [--user USER] [--courier USER]
+           posture-agent enroll [--name NAME] [--out FILE] [--new-keys] [--key file|tpm] [--tcti TCTI]
+                                [--config FILE] [--folder DIR] [--user USER] [--courier USER]
            posture-agent enroll --install BUNDLE [--config FILE] [--folder DIR] [--user USER] [--courier USER]
            posture-agent attest [--keep] [--config FILE] [--folder DIR] [--socket PATH] [--root DIR] [--user USER]
                                 [--courier USER] [--trusted-clock] [--report-life SECONDS]

@@ -11,6 +11,8 @@ struct EnrollCommand {
   private let name: Name?
   private let out: String?
   private let isRenewing: Bool
+  private let key: KeyWish?
+  private let attester: Privilege.User?
 
   init(_ arguments: inout Arguments) throws(UsageError) {
     let attester = try DeviceOptions.user(&arguments, "--user", DeviceOptions.attesterUser)
@@ -19,11 +21,25 @@ struct EnrollCommand {
     bundle = try arguments.option("--install")
     out = try arguments.option("--out")
     isRenewing = arguments.flag("--new-keys")
+    key = try Self.key(&arguments)
+    self.attester = attester
     name = try Self.name(&arguments)
     try arguments.end()
     try DeviceOptions.demand(attester, courier)
-    guard bundle == nil || (out == nil && name == nil && !isRenewing) else {
-      throw UsageError("--install goes with none of --name, --out and --new-keys")
+    guard bundle == nil || (out == nil && name == nil && !isRenewing && key == nil) else {
+      throw UsageError("--install goes with none of --name, --out, --new-keys and --key")
+    }
+  }
+
+  private static func key(_ arguments: inout Arguments) throws(UsageError) -> KeyWish? {
+    let word = try arguments.option("--key")
+    let tcti = try arguments.option("--tcti")
+    guard tcti == nil || word == "tpm" else { throw UsageError("--tcti goes with --key tpm") }
+    switch word {
+    case "tpm": return .tpm(tcti: tcti)
+    case "file": return .file
+    case nil: return nil
+    case let word?: throw UsageError("--key \(word): not one of file, tpm")
     }
   }
 
@@ -44,12 +60,18 @@ struct EnrollCommand {
   }
 
   private func ask() throws {
-    let (request, kid) = try enrolment.request(name: name, renewing: isRenewing)
+    let (request, kid) = try enrolment.request(name: name, renewing: isRenewing, key: key)
+    if case .tpm(tcti: nil) = key, let attester, !attester.mayUse(Self.tpm) {
+      Terminal.error("posture-agent enroll: the attester's user cannot use \(Self.tpm) yet: add it to its group (tss)")
+    }
     guard let out else { return Terminal.out(request) }
     try AtomicFile.write(Array("\(request)\n".utf8), to: out, mode: 0o644)
     Terminal.out("kid \(kid)")
     Terminal.out("request: \(out). Next: posturectl enroll \(out), then here: posture-agent enroll --install BUNDLE")
   }
+
+  /// The kernel's resource manager: where tpm2-tss looks first.
+  private static let tpm = "/dev/tpmrm0"
 
   private func install(_ path: String) throws {
     let file = try Descriptor.open(path, O_RDONLY)

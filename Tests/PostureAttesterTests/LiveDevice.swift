@@ -1,6 +1,7 @@
 import Glibc
 import Posture
 import PosturePlatform
+import Synchronization
 import TestKit
 
 @testable import PostureAttester
@@ -21,7 +22,10 @@ final class LiveDevice: Sendable {
   let socket: String
   let log: String
 
-  init(_ top: String, tree: FixtureTree) throws {
+  private let authority: CertificateAuthority
+  private let enrolled: Mutex<PublicKey?> = Mutex(nil)
+
+  init(_ top: String, tree: FixtureTree, enroll words: [String] = []) throws {
     self.top = top
     self.tree = tree
     chmod(top, 0o755)
@@ -31,28 +35,59 @@ final class LiveDevice: Sendable {
     log = "\(top)/log"
     let now = max(Clock.wall, Release.date)
     site = try TestSite(now: now)
-    let authority = try CertificateAuthority.create(
+    authority = try CertificateAuthority.create(
       site: site.name, key: try FileKey.generate(), at: now, until: now + 10_000_000)
-    let isRoot = geteuid() == 0
-    let enrolment = DeviceEnrolment(
-      folder, attester: isRoot ? Self.attester : nil, courier: isRoot ? Self.courier : nil)
-    let (request, _) = try enrolment.request(name: Name("edge-1"))
-    let bundle = try Enrolment(root: site.root.jwk, issuer: site.issuer, authority: authority, trust: site.trust())
-      .bundle(
-        for: EnrolmentRequest(Array(request.utf8)), name: Name("edge-1")!, role: .device,
-        broker: EnrolmentBundle.Broker(host: "127.0.0.1", port: 8883, serverName: "localhost"), at: now,
-        until: now + 1_000_000)
-    _ = try enrolment.install(bundle.json.bytes)
+    mkdir("\(top)/run", 0o755)
+    if geteuid() == 0 { chown("\(top)/run", Self.attester.uid, Self.attester.gid) }
+    try Files.write(Array("{}".utf8), to: "\(top)/none.json", mode: 0o644)
+    try enroll(words)
   }
 
-  /// - Parameter keep: with a keeper that starts it again.
-  func start(keep: Bool = false) throws -> RunningProcess {
+  /// Asks, is signed, and installs, as the command line does it. Returns the new credential.
+  @discardableResult
+  func enroll(_ words: [String] = []) throws -> String {
+    let file = "\(top)/edge-1.request"
+    try agent(["enroll", "--name", "edge-1", "--out", file] + words)
+    let request = try EnrolmentRequest(Files.read(file).filter { $0 != 0x0A })
+    let now = max(Clock.wall, Release.date)
+    let bundle = try Enrolment(root: site.root.jwk, issuer: site.issuer, authority: authority, trust: site.trust())
+      .bundle(
+        for: request, name: Name("edge-1")!, role: .device,
+        broker: EnrolmentBundle.Broker(host: "127.0.0.1", port: 8883, serverName: "localhost"), at: now,
+        until: now + 1_000_000)
+    try Files.write(bundle.json.bytes, to: "\(top)/bundle", mode: 0o644)
+    try agent(["enroll", "--install", "\(top)/bundle"])
+    enrolled.withLock { $0 = request.key }
+    return bundle.credential
+  }
+
+  struct Failure: Error { let status: Int32, text: String }
+
+  private var users: [String] {
+    geteuid() == 0 ? ["--user", "\(Self.attester.uid)", "--courier", "\(Self.courier.uid)"] : []
+  }
+
+  /// Runs a verb of the real program to its end.
+  func agent(_ words: [String]) throws {
+    var command = Command(Self.agent, words + ["--config", "\(top)/none.json", "--folder", folder.path] + users)
+    command.timeout = 60_000
+    let output = try command.run()
+    guard output.status == 0 else {
+      throw Failure(status: output.status, text: String(decoding: output.err, as: UTF8.self))
+    }
+  }
+
+  /// - Parameters:
+  ///   - keep: with a keeper that starts it again.
+  ///   - keepsNetwork: as the attester's user from the start, for a TPM that is reached over loopback.
+  func start(keep: Bool = false, keepsNetwork: Bool = false) throws -> RunningProcess {
     var words = ["attest"] + (keep ? ["--keep"] : [])
     words += ["--config", "\(top)/none.json", "--folder", folder.path, "--socket", socket, "--root", tree.root]
-    if geteuid() == 0 { words += ["--user", "\(Self.attester.uid)", "--courier", "\(Self.courier.uid)"] }
-    try Files.write(Array("{}".utf8), to: "\(top)/none.json", mode: 0o644)
+    words += users
     unlink(socket)
-    return try RunningProcess(Self.agent, words, log: log)
+    guard keepsNetwork, geteuid() == 0 else { return try RunningProcess(Self.agent, words, log: log) }
+    let identity = ["--reuid=\(Self.attester.uid)", "--regid=\(Self.attester.gid)", "--clear-groups", "--"]
+    return try RunningProcess("/usr/bin/setpriv", identity + [Self.agent] + words, log: log)
   }
 
   /// A connection, as soon as somebody answers.
@@ -66,7 +101,15 @@ final class LiveDevice: Sendable {
     }
   }
 
-  var key: PublicKey { get throws { try FileKey(pem: Files.read(folder.attesterKey)).publicKey } }
+  struct NotEnrolled: Error {}
+
+  /// Of the last enrolment.
+  var key: PublicKey {
+    get throws {
+      guard let key = enrolled.withLock({ $0 }) else { throw NotEnrolled() }
+      return key
+    }
+  }
 
   func claims(_ token: String, _ kind: TokenKind) throws -> JSON {
     try TokenDecoder.decode(token, kinds: [kind]).verified(by: key).claims

@@ -1,7 +1,7 @@
 import Glibc
 import Posture
 import PosturePlatform
-import PostureTokens
+@testable import PostureTokens
 import Synchronization
 import TestKit
 import Testing
@@ -19,10 +19,12 @@ struct TPMKeyTests {
     #expect(try TokenDecoder.decode(token, kinds: [.presence]).verified(by: key.publicKey).claims == ["iat": 1])
     // Another process, another context: the same key.
     #expect(try TPMKey(handle: key.handle, tcti: tpm.tcti).publicKey == key.publicKey)
-    #expect { try TPMKey.create(tcti: tpm.tcti) } throws: { ($0 as? KeyError)?.code == .tpm }
+    #expect { try TPMKey.create(handle: key.handle, tcti: tpm.tcti) } throws: { ($0 as? KeyError)?.code == .tpm }
 
     try Self.threads(key)
     try Self.reference(key, tpm)
+    try Self.another(key, tpm)
+    try Self.restarted(key, tpm)
     try Self.killed(key, tpm)
     try Self.gone(key, tpm)
   }
@@ -30,7 +32,7 @@ struct TPMKeyTests {
   /// Unlocked, 4 threads failed in 393 of 400 signatures.
   private static func threads(_ key: TPMKey) throws {
     let good = Counter()
-    try together(4) { number in
+    try Together.run(4) { number in
       for round in 0..<25 {
         let bytes: [UInt8] = [UInt8(number), UInt8(round)]
         guard let signature = try? key.sign(bytes), key.publicKey.verifies(signature, of: bytes) else { continue }
@@ -44,28 +46,37 @@ struct TPMKeyTests {
     let value = Mutex(0)
   }
 
-  /// So many threads at once.
-  private static func together(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) throws {
-    guard count > 0 else { return }
-    let thread = try Thread.start("tpm-\(count)") { body(count) }
-    try together(count - 1, body)
-    thread.join()
-  }
-
   /// The file names the handle and the key, and nothing is made up where they do not fit.
   private static func reference(_ key: TPMKey, _ tpm: SoftwareTPM) throws {
     try TemporaryFolder.with { folder in
       let path = "\(folder)/key"
-      try KeyFile.save(key, tcti: tpm.tcti, to: path)
-      #expect(try KeyFile.load(path).publicKey == key.publicKey)
-      #expect(try KeyFile.load(path).protection == .tpm)
+      try TPMReference(key, tcti: tpm.tcti).save(to: path)
+      #expect(try KeyFile.read(path).open().publicKey == key.publicKey)
+      #expect(try KeyFile.read(path).protection == .tpm)
       let other = try FileKey.generate().publicKey.kid
       let text: JSON = ["handle": "0x81015001", "kid": .string(other), "tcti": .string(tpm.tcti)]
       try AtomicFile.write(text.bytes, to: path)
-      #expect { try KeyFile.load(path) } throws: { ($0 as? KeyError)?.code == .tpm }
+      #expect { try KeyFile.read(path).open() } throws: { ($0 as? KeyError)?.code == .tpm }
       #expect { try TPMKey(handle: 0x8101_5002, tcti: tpm.tcti) } throws: { ($0 as? KeyError)?.code == .tpm }
       #expect { try TPMKey(handle: 1, tcti: tpm.tcti) } throws: { ($0 as? KeyError)?.code == .tpm }
     }
+  }
+
+  /// What is at a handle is never taken over: its numbers are nobody's any more. The next key goes beside it.
+  private static func another(_ key: TPMKey, _ tpm: SoftwareTPM) throws {
+    let other = try TPMKey.create(tcti: tpm.tcti)
+    #expect(other.handle == key.handle + 1 && other.publicKey != key.publicKey)
+    try TPMKey.remove(TPMReference(other, tcti: tpm.tcti))
+    #expect { try TPMKey(handle: other.handle, tcti: tpm.tcti) } throws: { ($0 as? KeyError)?.code == .tpm }
+    #expect(try key.publicKey.verifies(key.sign([2]), of: [2]))
+  }
+
+  /// The connection breaks and is made again.
+  private static func restarted(_ key: TPMKey, _ tpm: SoftwareTPM) throws {
+    tpm.stop()
+    #expect { try key.sign([3]) } throws: { ($0 as? KeyError)?.code == .tpm }
+    try tpm.start()
+    #expect(try key.publicKey.verifies(key.sign([3]), of: [3]))
   }
 
   /// A key that is not persistent stays loaded when its user is killed, until the TPM has no room left.
@@ -94,6 +105,19 @@ struct TPMKeyTests {
     #expect { try TPMKey(handle: key.handle, tcti: tpm.tcti) } throws: { ($0 as? KeyError)?.code == .tpm }
   }
 
+  /// With `?provider=tpm2` OpenSSL makes do with whatever has the key: here with a file.
+  @Test(.timeLimit(.minutes(2))) func `a key that software holds is not taken for one of the TPM`() throws {
+    let tpm = try SoftwareTPM()
+    let real = try TPMKey.create(tcti: tpm.tcti)
+    try TemporaryFolder.with { folder in
+      try FileKey.generate().save("\(folder)/key.pem")
+      #expect { try TPMLibrary(uri: "file:\(folder)/key.pem") } throws: {
+        ($0 as? KeyError)?.detail?.contains("no key of the TPM") == true
+      }
+    }
+    #expect(try real.publicKey.verifies(real.sign([1]), of: [1]))
+  }
+
   @Test(.timeLimit(.minutes(2))) func `a key on another curve, or of another kind, is refused`() throws {
     let tpm = try SoftwareTPM()
     try TemporaryFolder.with { folder in
@@ -113,63 +137,5 @@ struct TPMKeyTests {
         }
       }
     }
-  }
-}
-
-/// A swtpm of the test's own.
-final class SoftwareTPM {
-  static let isInstalled: Bool = {
-    let tools: [String] = ["/usr/bin/swtpm", "/usr/bin/tpm2_createprimary"]
-    // Multiarch: the folder has the machine's name.
-    let providers: [String] = ["x86_64", "aarch64"].map { "/usr/lib/\($0)-linux-gnu/ossl-modules/tpm2.so" }
-    return tools.allSatisfy { path in access(path, X_OK) == 0 }
-      && providers.contains { path in access(path, R_OK) == 0 }
-  }()
-
-  private let folder: Folder
-  private let process: RunningProcess
-  let tcti: String
-
-  init() throws {
-    folder = try Folder()
-    // tpm2-tss takes the control port to be the next one.
-    let port = try Self.twoFreePorts()
-    tcti = "swtpm:host=127.0.0.1,port=\(port)"
-    process = try RunningProcess(
-      "/usr/bin/swtpm",
-      [
-        "socket", "--tpm2", "--tpmstate", "dir=\(folder.path)", "--server",
-        "type=tcp,port=\(port),bindaddr=127.0.0.1", "--ctrl", "type=tcp,port=\(port + 1),bindaddr=127.0.0.1",
-        "--flags", "not-need-init,startup-clear",
-      ], log: folder.file("log"))
-    for _ in 0..<100 {
-      if (try? run("tpm2_getcap", ["properties-fixed"])) != nil { return }
-      usleep(50_000)
-    }
-    throw ToolError(description: "swtpm does not answer")
-  }
-
-  deinit { stop() }
-
-  func stop() { process.crash() }
-
-  private static func twoFreePorts() throws -> UInt16 {
-    for _ in 0..<100 {
-      let port = try Loopback.freePort()
-      if port < 65_535, (try? Loopback.listen(port + 1)) != nil { return port }
-    }
-    throw ToolError(description: "no two free ports side by side")
-  }
-
-  func run(_ tool: String, _ arguments: [String]) throws {
-    var command = Command("/usr/bin/\(tool)", arguments)
-    command.environment.append("TPM2TOOLS_TCTI=\(tcti)")
-    command.timeout = 20_000
-    let output = try command.run()
-    guard output.status == 0 else { throw ToolError(description: String(decoding: output.err, as: UTF8.self)) }
-  }
-
-  struct ToolError: Error, CustomStringConvertible {
-    let description: String
   }
 }

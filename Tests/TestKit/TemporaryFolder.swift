@@ -1,4 +1,3 @@
-import Glibc
 public import PosturePlatform
 
 /// A folder of a test's own.
@@ -12,9 +11,7 @@ public enum TemporaryFolder {
 
   /// Makes one; the caller ends it with ``remove(_:)``.
   public static func make() throws(SystemError) -> String {
-    var template = Array("/tmp/posture-test.XXXXXX".utf8CString)
-    guard mkdtemp(&template) != nil else { throw .current("mkdtemp") }
-    return String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+    try Directory.makeTemporary("posture-test")
   }
 
   public static func remove(_ path: String) {

@@ -13,7 +13,8 @@ static inline int clinux_exit_status(int status) { return (status >> 8) & 0xff; 
 static inline int clinux_term_signal(int status) { return status & 0x7f; }
 
 /// Drops every capability but CAP_DAC_READ_SEARCH (kept, ambient, across the change of uid) or, with `keep` false, all
-/// of them; then changes to gid and uid, and sets no_new_privs. -1 and errno on failure.
+/// of them; then changes to gid and uid, and sets no_new_privs. Further groups are those of the account where the
+/// capability is kept (that of the TPM's device), and none otherwise. -1 and errno on failure.
 int clinux_become(uint32_t uid, uint32_t gid, bool keep_read_search);
 /// The calling thread alone takes on another effective gid and uid (setresgid(2), setresuid(2) past the C library, which
 /// would change every thread). -1 and errno on failure.

@@ -5,47 +5,35 @@ import PostureTokens
 
 /// Makes this device's keys, asks for its credential, and installs what comes back. The keys never leave the device.
 public struct DeviceEnrolment: Sendable {
-  private let folder: DeviceFolder
-  private let attester: Privilege.User?
-  private let courier: Privilege.User?
+  private let keys: DeviceKeys
+  private var folder: DeviceFolder { keys.folder }
+  private var attester: Privilege.User? { keys.attester }
+  private var courier: Privilege.User? { keys.courier }
 
   /// - Parameters:
   ///   - attester: who is to own the signing key and the journal; nil: this process's user.
   ///   - courier: who is to own the TLS key; likewise.
   public init(_ folder: DeviceFolder, attester: Privilege.User?, courier: Privilege.User?) {
-    self.folder = folder
-    self.attester = attester
-    self.courier = courier
+    keys = DeviceKeys(folder: folder, attester: attester, courier: courier)
   }
 
   // MARK: The request
 
   /// One line for whoever enrols this device, and the key's id to compare it by. Asking again names the same keys.
-  /// - Parameter renewing: with new keys, which take the place of the old ones when their bundle is installed.
+  /// - Parameters:
+  ///   - renewing: with new keys, which take the place of the old ones when their bundle is installed.
+  ///   - wish: where a new signing key is to live; nil: in a file. What is there already has to be of that kind.
   public func request(
-    name: Name?, renewing: Bool = false
+    name: Name?, renewing: Bool = false, key wish: KeyWish? = nil
   ) throws(AttesterError) -> (request: String, kid: String) {
     try prepareFolders()
-    let key = try self.key(renewing ? next(folder.attesterKey) : folder.attesterKey, for: attester)
-    let tlsKey = try self.key(renewing ? next(folder.courierKey) : folder.courierKey, for: courier)
+    let key = try keys.signing(wish, isNext: renewing)
+    let tlsKey = try keys.transport(isNext: renewing, makes: true)
     do throws(EnrolmentError) {
       let request = try EnrolmentRequest.make(
         name: name, key: key, tlsKey: tlsKey, host: Self.hostName, at: max(Clock.wall, Release.date))
       return (request, key.publicKey.kid)
     } catch { throw AttesterError(.internal, error.description) }
-  }
-
-  private func next(_ path: String) -> String { "\(path).next" }
-
-  private func key(_ path: String, for user: Privilege.User?) throws(AttesterError) -> FileKey {
-    try acting(as: user) { () throws(AttesterError) in
-      do throws(KeyError) {
-        if access(path, F_OK) == 0 { return try FileKey.load(path) }
-        let key = try FileKey.generate()
-        try key.save(path)
-        return key
-      } catch { throw AttesterError(.internal, error.description) }
-    }
   }
 
   private static var hostName: String? {
@@ -59,24 +47,15 @@ public struct DeviceEnrolment: Sendable {
     try makeFolder(folder.path, mode: 0o755, for: nil)
     try makeFolder(folder.attester, mode: 0o700, for: attester)
     try makeFolder(folder.courier, mode: 0o700, for: courier)
-    try acting(as: attester) { () throws(AttesterError) in
+    try Privilege.acting(as: attester) { () throws(AttesterError) in
       do throws(SystemError) {
         if access(folder.deviceID, F_OK) != 0 {
           try AtomicFile.write(Array(Base64URL.encode([0x01] + Random.bytes(16)).utf8), to: folder.deviceID)
         }
-        try Journal.prepare(folder: folder.attester)
+        // A key that is there has used numbers: where the journal is lost, that must not look like a first start.
+        if access(folder.attesterKey, F_OK) != 0 { try Journal.prepare(folder: folder.attester) }
       } catch { throw AttesterError(.internal, error.description) }
     }
-  }
-
-  /// Root reads and writes a user's files as that user, so that they belong to whom they are for and a link in their
-  /// folder leads nowhere that they could not go themselves.
-  private func acting<Value>(
-    as user: Privilege.User?, _ body: () throws(AttesterError) -> Value
-  ) throws(AttesterError) -> Value {
-    do throws(SystemError) { try Privilege.act(as: user) } catch { throw AttesterError(.internal, error.description) }
-    defer { Privilege.actAsRootAgain(user) }
-    return try body()
   }
 
   private func makeFolder(_ path: String, mode: mode_t, for user: Privilege.User?) throws(AttesterError) {
@@ -101,34 +80,24 @@ public struct DeviceEnrolment: Sendable {
     guard bundle.role == .device else {
       throw AttesterError(.badRequest, "the bundle is for a \(bundle.role.rawValue)")
     }
-    let isRenewed = access(next(folder.attesterKey), F_OK) == 0 && (try? check(bundle, next)) != nil
-    if !isRenewed { try check(bundle) { $0 } }
-    for (key, file, user) in [
-      (folder.attesterKey, folder.attesterBundle, attester), (folder.courierKey, folder.courierBundle, courier),
-    ] {
-      try acting(as: user) { () throws(AttesterError) in
-        do throws(SystemError) {
-          if isRenewed { try retrying("rename", key) { rename(next(key), key) } }
-          try AtomicFile.write(bundle.json.bytes, to: file)
-        } catch { throw AttesterError(.internal, error.description) }
+    let isRenewed = access(DeviceKeys.next(folder.attesterKey), F_OK) == 0 && (try? check(bundle, isNext: true)) != nil
+    if isRenewed { try keys.replace() } else { try check(bundle, isNext: false) }
+    for (file, user) in [(folder.attesterBundle, attester), (folder.courierBundle, courier)] {
+      try Privilege.acting(as: user) { () throws(AttesterError) in
+        do throws(SystemError) { try AtomicFile.write(bundle.json.bytes, to: file) } catch {
+          throw AttesterError(.internal, error.description)
+        }
       }
     }
     return bundle.party
   }
 
-  private func check(_ bundle: EnrolmentBundle, _ path: (String) -> String) throws(AttesterError) {
-    let key = try load(path(folder.attesterKey), of: attester)
-    let tlsKey = try load(path(folder.courierKey), of: courier)
+  private func check(_ bundle: EnrolmentBundle, isNext: Bool) throws(AttesterError) {
+    let path = isNext ? DeviceKeys.next(folder.attesterKey) : folder.attesterKey
+    let key = try keys.open(keys.read(path))
+    let tlsKey = try keys.transport(isNext: isNext, makes: false)
     do throws(EnrolmentError) {
       _ = try bundle.check(key: key.publicKey, tlsKey: tlsKey, at: DeviceClock.system(isTrusted: false).moment())
     } catch { throw AttesterError(.badRequest, error.description) }
-  }
-
-  private func load(_ path: String, of user: Privilege.User?) throws(AttesterError) -> FileKey {
-    try acting(as: user) { () throws(AttesterError) in
-      do throws(KeyError) { return try FileKey.load(path) } catch {
-        throw AttesterError(.notEnrolled, error.description)
-      }
-    }
   }
 }

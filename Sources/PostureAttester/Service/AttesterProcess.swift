@@ -7,7 +7,8 @@ public import PosturePlatform
 public enum AttesterProcess {
   /// Answers on `listener` until it is told to end. Privileges have been given up already.
   public static func serve(_ settings: AttesterSettings, on listener: consuming Descriptor) throws(AttesterError) {
-    let identity = try DeviceIdentity.load(settings.folder)
+    let key = try DeviceIdentity.key(settings.folder, of: nil)
+    let identity = try DeviceIdentity.load(settings.folder, key: key)
     var options = Attester.Options()
     if let life = settings.reportLife { options.reportLife = life }
     let attester = try Attester(
@@ -65,14 +66,16 @@ public enum AttesterProcess {
     let isThere = stat(settings.folder.attester, &status) == 0
     guard isThere else { throw AttesterError(.notEnrolled, "\(settings.folder.attester) is missing") }
     let owner = status.st_uid == 0 ? nil : Privilege.User(uid: status.st_uid, gid: status.st_gid)
-    do throws(SystemError) { try Privilege.act(as: owner) } catch { throw AttesterError(.internal, error.description) }
-    defer { Privilege.actAsRootAgain(owner) }
     var options = Attester.Options()
     if let life = settings.reportLife { options.reportLife = life }
-    let attester = try Attester(
-      folder: settings.folder, identity: try DeviceIdentity.load(settings.folder),
-      clock: .system(isTrusted: settings.trustsClock), options: options)
-    return try attester.token(of: evidence, under: policy)
+    // Root may use the TPM, the attester's user only as a member of its group.
+    let key = try DeviceIdentity.key(settings.folder, of: owner)
+    return try Privilege.acting(as: owner) { () throws(AttesterError) in
+      let attester = try Attester(
+        folder: settings.folder, identity: try DeviceIdentity.load(settings.folder, key: key),
+        clock: .system(isTrusted: settings.trustsClock), options: options)
+      return try attester.token(of: evidence, under: policy)
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Posture
 public import PosturePlatform
 
 /// How the attester's process gives up what it does not need.
@@ -26,6 +27,23 @@ public enum Privilege {
       }
       if uid == 0 { return nil }
     }
+
+    /// Whether the file's mode lets the user, or the groups of its account, read and write it.
+    public func mayUse(_ path: String) -> Bool {
+      var status = stat()
+      guard stat(path, &status) == 0 else { return false }
+      if status.st_uid == uid { return status.st_mode & 0o600 == 0o600 }
+      if groups.contains(status.st_gid) { return status.st_mode & 0o060 == 0o060 }
+      return status.st_mode & 0o006 == 0o006
+    }
+
+    private var groups: [gid_t] {
+      guard let account = getpwuid(uid) else { return [gid] }
+      var groups = [gid_t](repeating: 0, count: 256)
+      var count = Int32(groups.count)
+      guard getgrouplist(account.pointee.pw_name, gid, &groups, &count) >= 0 else { return [gid] }
+      return Array(groups[..<Int(count)])
+    }
   }
 
   /// Becomes `user` for good, without any right of root's: what the courier does.
@@ -35,8 +53,17 @@ public enum Privilege {
     hideMemory()
   }
 
-  /// Root's calling thread takes on `user` for a while; for anybody else, and for nil, nothing changes.
-  static func act(as user: User?) throws(SystemError) {
+  /// Root does `body` as `user`, for whom the files that it reads and writes are, so that a link in their folder leads
+  /// nowhere that they could not go themselves. For anybody else, and for nil, nothing changes.
+  static func acting<Value>(
+    as user: User?, _ body: () throws(AttesterError) -> Value
+  ) throws(AttesterError) -> Value {
+    do throws(SystemError) { try act(as: user) } catch { throw AttesterError(.internal, error.description) }
+    defer { actAsRootAgain(user) }
+    return try body()
+  }
+
+  private static func act(as user: User?) throws(SystemError) {
     guard let user, geteuid() == 0 else { return }
     do throws(SystemError) { try retrying("become uid \(user.uid)") { clinux_act_as(user.uid, user.gid) } } catch {
       clinux_act_as(0, 0)
@@ -44,8 +71,7 @@ public enum Privilege {
     }
   }
 
-  /// Undoes ``act(as:)``.
-  static func actAsRootAgain(_ user: User?) {
+  private static func actAsRootAgain(_ user: User?) {
     guard user != nil, getuid() == 0 else { return }
     clinux_act_as(0, 0)
   }
