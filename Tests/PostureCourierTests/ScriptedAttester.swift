@@ -163,7 +163,11 @@ final class ScriptedAttester: Sendable {
         try sign(
           .refusal,
           ["jti": .string(command), "controller": .string(controller), "code": .string(code.rawValue)]))
-    case .policy, .trust, .courier: return .done
+    case .policy, .trust, .courier, .renewal: return .done
+    case .request(let tls):
+      let claims = EnrolmentRequestClaims(
+        name: party.name, issuedAt: Clock.wall, key: key.publicKey.jwk, keyProtection: .file, tlsRequest: tls)
+      return .token(try sign(.request, claims.claims))
     case .watch(let after):
       while state.withLock({ $0.changes }) == after, !isOver.withLock({ $0 }) { usleep(5_000) }
       return .changed(number: state.withLock { $0.changes }, coverage: .complete)

@@ -61,9 +61,11 @@ import Testing
     let (own, other) = (Name("edge-1")!, Name("edge-2")!)
     let places: [(String, Topic.Place)] = [
       ("own.report", .report(own)), ("own.event", .event(own)), ("own.presence", .presence(own)),
-      ("own.reply", .reply(own)), ("own.keys", .keys(own)), ("own.cmd", .recheckDevice(own)),
+      ("own.reply", .reply(own)), ("own.keys", .keys(own)), ("own.request", .request(own)),
+      ("own.renewal", .renewal(own)), ("own.cmd", .recheckDevice(own)),
       ("other.report", .report(other)), ("other.event", .event(other)), ("other.presence", .presence(other)),
-      ("other.reply", .reply(other)), ("other.keys", .keys(other)), ("other.cmd", .recheckDevice(other)),
+      ("other.reply", .reply(other)), ("other.keys", .keys(other)), ("other.request", .request(other)),
+      ("other.renewal", .renewal(other)), ("other.cmd", .recheckDevice(other)),
       ("g.cmd", .recheckGroup(Name("lathe")!)), ("all.cmd", .recheckAll), ("trust", .trust), ("revoked", .revoked),
       ("revoked.1", .revokedPart(1)), ("policy", .policy), ("g.policy", .groupPolicy(Name("lathe")!)),
     ]
@@ -89,7 +91,8 @@ import Testing
   private static let rights: [(role: String, write: [String], read: [String])] =
     [
       (
-        "device", of("own"), ["own.cmd", "own.presence", "own.keys", "g.cmd", "all.cmd", "trust", "policy", "g.policy"]
+        "device", of("own") + ["own.request"],
+        ["own.cmd", "own.presence", "own.renewal", "g.cmd", "all.cmd", "trust", "policy", "g.policy"]
       ),
       (
         "controller", ["own.cmd", "other.cmd", "g.cmd", "all.cmd"] + SiteBuilder.roles.map { "\($0.rawValue).cmd" },
@@ -98,8 +101,8 @@ import Testing
       ("monitor", [], seen + ["policy", "g.policy"]),
       ("policy", ["policy", "g.policy"], ["policy", "g.policy", "trust"]),
       (
-        "issuer", ["trust", "revoked", "revoked.1", "own.keys", "other.keys"],
-        ["trust", "revoked", "revoked.1", "own.keys", "other.keys"]
+        "issuer", ["trust", "revoked", "revoked.1", "own.renewal", "other.renewal"],
+        ["trust", "revoked", "revoked.1", "own.request", "other.request"]
       ),
       ("device at the operators' door", [], []),
     ] + SiteBuilder.roles.map { (atTheDevicesDoor($0), [], []) }
@@ -131,7 +134,7 @@ import Testing
       }
     }
     // Who may read, of what somebody who may has written.
-    let writers = Self.rights.map { ($0.role, $0.write) } + [("other", Self.of("other"))]
+    let writers = Self.rights.map { ($0.role, $0.write) } + [("other", Self.of("other") + ["other.request"])]
     clients["other"] = other
     for (name, topic) in Self.topics {
       guard let writer = writers.first(where: { $0.1.contains(name) })?.0 else { continue }
@@ -234,7 +237,7 @@ import Testing
     let (publish, subscribe) = (
       try rules("access_publish", node.configuration), try rules("access_subscribe", node.configuration)
     )
-    let written = Set(Self.rights.flatMap(\.write) + Self.of("other"))
+    let written = Set(Self.rights.flatMap(\.write) + Self.of("other") + ["other.request"])
     for (role, write, read) in Self.rights where !role.contains(" ") {
       let name = role == "device" ? "edge-1" : role
       for (short, topic) in Self.topics {

@@ -9,6 +9,7 @@ import Testing
       .presence(.init(id: "conn-1234")),
       .presence(.init(id: "conn-1234", counters: ["forged": 3, "accepted": 0])),
       .policy(token: "a.b.c"), .trust(token: "A_-9.b.c"), .watch(after: 0), .watch(after: 12), .status,
+      .request(tls: [0x30, 0x00]), .renewal(token: "a.b.c"),
       .courier(["connected": true]),
     ] + ReportCause.allCases.map { .report(nonces: [], cause: $0) }
     + ProgressState.allCases.map { .progress(command: "jti-0001", state: $0) }
@@ -51,6 +52,7 @@ import Testing
     #"{"verb":"acknowledge","chain":"chain-01","eseq":9223372036854775808}"#,
     #"{"verb":"policy","token":"a.b"}"#, #"{"verb":"policy","token":"a..c"}"#, #"{"verb":"policy","token":"a.b.c="}"#,
     #"{"verb":"policy","token":"a.b.c\n"}"#, #"{"verb":"watch"}"#, #"{"verb":"courier","state":[]}"#,
+    #"{"verb":"request","tls":""}"#, #"{"verb":"request","tls":"a=="}"#, #"{"verb":"renewal","token":"a.b"}"#,
     #"{"verb":"progress","command":"","state":"running"}"#,
     #"{"verb":"progress","command":"\u0000","state":"running"}"#,
     #"{"verb":"presence","connection":"abcdefgh","counters":{"a":-1}}"#,

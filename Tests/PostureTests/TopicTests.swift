@@ -4,6 +4,7 @@ import Testing
 struct TopicTests {
   @Test(arguments: [
     "d/edge-1/report", "d/edge-1/event", "d/edge-1/presence", "d/edge-1/reply", "d/edge-1/keys",
+    "d/edge-1/request", "d/edge-1/renewal",
     "d/edge-1/cmd/recheck", "g/lathe/cmd/recheck", "all/cmd/recheck", "trust", "revoked", "revoked/3", "policy",
     "g/lathe/policy",
   ])

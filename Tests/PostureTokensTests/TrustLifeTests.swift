@@ -146,7 +146,7 @@ import Testing
     let current = try verifier.trust.anchors.credential(Array(site.credential("edge-0042", key.publicKey).utf8))
     func offer(_ name: String, _ key: PublicKey, at: Int64) throws -> Credential {
       let text = try site.issuer.credential(site.grant(name, .device, key), at: at)
-      return try verifier.renewal(Array(text.utf8), of: current, at: now)
+      return try verifier.successor(Array(text.utf8), of: current, at: now)
     }
     #expect(try offer("edge-0042", key.publicKey, at: site.now + 1).claims.issuedAt == site.now + 1)
     #expect { try offer("edge-0042", key.publicKey, at: site.now) } throws: { ($0 as? TokenError)?.code == .rollback }

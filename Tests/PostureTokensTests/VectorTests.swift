@@ -77,6 +77,7 @@ struct VectorJudge {
   /// What came before the message in question; it has to be good.
   mutating func take(_ vector: Vector) throws {
     let outcomes = monitor.receive(vector.body, on: vector.topic, at: vector.clock)
+    if case .credential(let credential)? = outcomes.first { given.append(credential) }
     if case .rejected(_, let error)? = outcomes.first { throw error }
     if vector.topic.hasSuffix("/trust") { try device.trust.accept(vector.body, at: vector.clock) }
   }
@@ -123,6 +124,10 @@ struct VectorJudge {
       return nil
     case .policy, .groupPolicy:
       _ = try device.policy(vector.body, on: topic, at: vector.clock)
+      return nil
+    case .renewal:
+      guard let current = given.last else { throw TokenError(.unknownKey) }
+      _ = try device.renewal(vector.body, of: current, at: vector.clock)
       return nil
     default:
       return try device.command(vector.body, on: topic, at: vector.clock).isTrustExpired ? "trustExpired" : nil

@@ -27,6 +27,7 @@ public enum Schema {
     case .trust: "trust"
     case .revoked: "revoked"
     case .request: "request"
+    case .renewal: "renewal"
     }
   }
 }

@@ -45,6 +45,15 @@ extension AttesterRequest {
     case "trust":
       try message.only("token")
       self = .trust(token: try message.token("token"))
+    case "request":
+      try message.only("tls")
+      guard let tls = Base64URL.decode(try message.string("tls", bytes: 1...4_096)) else {
+        throw FrameError(.shape, "request: bad tls")
+      }
+      self = .request(tls: tls)
+    case "renewal":
+      try message.only("token")
+      self = .renewal(token: try message.token("token"))
     case "watch":
       try message.only("after")
       self = .watch(after: try message.integer("after", 0...Int64.max))
@@ -81,6 +90,8 @@ extension AttesterRequest {
       ]
     case .policy(let token): ["verb": "policy", "token": .string(token)]
     case .trust(let token): ["verb": "trust", "token": .string(token)]
+    case .request(let tls): ["verb": "request", "tls": .string(Base64URL.encode(tls))]
+    case .renewal(let token): ["verb": "renewal", "token": .string(token)]
     case .watch(let after): ["verb": "watch", "after": .integer(after)]
     case .status: ["verb": "status"]
     case .courier(let state): ["verb": "courier", "state": state]

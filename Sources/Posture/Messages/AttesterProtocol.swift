@@ -22,6 +22,10 @@ public enum AttesterRequest: Hashable, Sendable {
   case policy(token: String)
   /// A trust document of the broker: likewise.
   case trust(token: String)
+  /// A signed request for a new credential of the same key, with a PKCS #10 request (DER) for the courier's TLS key.
+  case request(tls: [UInt8])
+  /// An issuer's answer to it: the attester verifies it by itself, and keeps it.
+  case renewal(token: String)
   /// Answer as soon as the number of changes seen so far differs from `after` (at once where it does already), so that
   /// no change is lost between two requests.
   case watch(after: Int64)

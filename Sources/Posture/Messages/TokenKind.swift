@@ -12,6 +12,7 @@ public enum TokenKind: String, Sendable, CaseIterable {
   case trust = "posture-trust+jwt"
   case revoked = "posture-revoked+jwt"
   case request = "posture-request+jwt"
+  case renewal = "posture-renewal+jwt"
 }
 
 extension TokenKind {
@@ -19,7 +20,7 @@ extension TokenKind {
   public var sizeLimit: Int {
     switch self {
     case .report, .trust: 49_152
-    case .revoked: 24_576
+    case .revoked, .renewal: 24_576
     case .event, .policy: 16_384
     case .credential, .request: 8_192
     case .presence, .progress, .refusal, .command: 4_096

@@ -23,6 +23,9 @@ public struct Topic: Hashable, Sendable {
     case presence(Name)
     case reply(Name)
     case keys(Name)
+    /// The device asks to have its credential renewed, and is answered.
+    case request(Name)
+    case renewal(Name)
     case recheckDevice(Name)
     case recheckGroup(Name)
     case recheckAll
@@ -53,6 +56,8 @@ public struct Topic: Hashable, Sendable {
     case .presence(let device): "d/\(device)/presence"
     case .reply(let device): "d/\(device)/reply"
     case .keys(let device): "d/\(device)/keys"
+    case .request(let device): "d/\(device)/request"
+    case .renewal(let device): "d/\(device)/renewal"
     case .recheckDevice(let device): "d/\(device)/cmd/recheck"
     case .recheckGroup(let group): "g/\(group)/cmd/recheck"
     case .recheckAll: "all/cmd/recheck"
@@ -96,6 +101,8 @@ public struct Topic: Hashable, Sendable {
     case "presence": .presence(device)
     case "reply": .reply(device)
     case "keys": .keys(device)
+    case "request": .request(device)
+    case "renewal": .renewal(device)
     default: nil
     }
   }
@@ -108,6 +115,8 @@ public struct Topic: Hashable, Sendable {
     case .presence: [.presence]
     case .reply: [.report, .progress, .refusal]
     case .keys: [.credential]
+    case .request: [.request]
+    case .renewal: [.renewal]
     case .recheckDevice, .recheckGroup, .recheckAll: [.command]
     case .trust: [.trust]
     case .revoked, .revokedPart: [.revoked]
@@ -118,7 +127,7 @@ public struct Topic: Hashable, Sendable {
   /// The broker keeps the last message for those who come later.
   public var isRetained: Bool {
     switch place {
-    case .report, .presence, .keys, .trust, .revoked, .revokedPart, .policy, .groupPolicy: true
+    case .report, .presence, .keys, .request, .renewal, .trust, .revoked, .revokedPart, .policy, .groupPolicy: true
     case .event, .reply, .recheckDevice, .recheckGroup, .recheckAll: false
     }
   }
@@ -127,7 +136,7 @@ public struct Topic: Hashable, Sendable {
   public var device: Name? {
     switch place {
     case .report(let name), .event(let name), .presence(let name), .reply(let name), .keys(let name),
-      .recheckDevice(let name):
+      .request(let name), .renewal(let name), .recheckDevice(let name):
       name
     default: nil
     }

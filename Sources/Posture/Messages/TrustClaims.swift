@@ -4,6 +4,8 @@ public struct TrustClaims: Hashable, Sendable {
   public static let longestLife: Int64 = 400 * 86_400
   /// Controllers and policy signers of one site.
   public static let mostAuthorities = 64
+  /// Rotations of the root that one document tells of.
+  public static let mostRotations = 4
   /// Issuers, controllers and policy signers that one document takes back.
   public static let mostRevokedAuthorities = 128
 
@@ -61,7 +63,8 @@ public struct TrustClaims: Hashable, Sendable {
     authorized = try Self.authorized(reader, site: issuer.site)
     revokedAuthorities = try reader.texts("revoked_authorities", count: 0...Self.mostRevokedAuthorities, bytes: 43...43)
     revokedList = try Self.revokedList(reader)
-    rootRotations = try reader.texts("root_rotations", count: 0...4, bytes: 1...TokenKind.credential.sizeLimit)
+    rootRotations = try reader.texts(
+      "root_rotations", count: 0...Self.mostRotations, bytes: 1...TokenKind.credential.sizeLimit)
     issuerCredential = try reader.text("issuer", 1...TokenKind.credential.sizeLimit)
   }
 

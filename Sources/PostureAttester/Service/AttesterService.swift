@@ -162,6 +162,10 @@ public final class AttesterService {
     case .trust(let token):
       try attester.accept(trust: token)
       return .done
+    case .request(let tls): return .token(try attester.request(tls: tls))
+    case .renewal(let token):
+      try attester.accept(renewal: token)
+      return .done
     case .watch(let after):
       if after != watcher.number { return .changed(number: watcher.number, coverage: watcher.coverage) }
       client.waiting = .watch(after: after)

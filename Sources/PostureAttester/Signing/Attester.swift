@@ -15,7 +15,8 @@ public final class Attester {
     public init() {}
   }
 
-  let identity: DeviceIdentity
+  private(set) var identity: DeviceIdentity
+  private let bundleFile: String
   let journal: Journal
   private let clock: DeviceClock
   private let options: Options
@@ -42,14 +43,16 @@ public final class Attester {
   public convenience init(
     folder: DeviceFolder, identity: DeviceIdentity, clock: DeviceClock, options: Options = Options()
   ) throws(AttesterError) {
-    try self.init(state: folder.attester, identity: identity, clock: clock, options: options)
+    try self.init(
+      state: folder.attester, bundle: folder.attesterBundle, identity: identity, clock: clock, options: options)
   }
 
   init(
-    state: String, identity: DeviceIdentity, clock: DeviceClock, options: Options = Options(),
+    state: String, bundle: String = "", identity: DeviceIdentity, clock: DeviceClock, options: Options = Options(),
     bounds: EventChain.Bounds = .standard
   ) throws(AttesterError) {
     self.identity = identity
+    bundleFile = bundle
     self.clock = clock
     self.options = options
     self.bounds = bounds
@@ -255,6 +258,33 @@ public final class Attester {
     try change { $0.refused[kind] = nil }
   }
 
+  // MARK: Renewal
+
+  /// A request for a new credential of the same key. The name is this device's; all else is the issuer's to decide.
+  func request(tls: [UInt8]) throws(AttesterError) -> String {
+    try takeLine()
+    let claims = EnrolmentRequestClaims(
+      name: identity.party.name, issuedAt: moment.seconds, key: identity.key.publicKey.jwk,
+      keyProtection: identity.key.protection, tlsRequest: tls)
+    return try sign(.request, claims.claims)
+  }
+
+  /// Puts the new credential in the place of the old one, on the disk first.
+  func accept(renewal token: String) throws(AttesterError) {
+    guard let bundle = identity.bundle, let current = identity.credential else {
+      throw AttesterError(.notEnrolled, "no bundle to renew")
+    }
+    let (claims, credential) = try documents.accepting(renewal: token, of: current, at: moment)
+    guard claims.credential != bundle.credential else { return }
+    let next = bundle.renewed(claims, credential, trust: documents.trust.token?.text)
+    let identity = try DeviceIdentity(key: self.identity.key, ueid: self.identity.ueid, bundle: next)
+    do throws(SystemError) { try AtomicFile.write(next.json.bytes, to: bundleFile) } catch {
+      throw AttesterError(.store, error.description)
+    }
+    self.identity = identity
+    documents = Documents(identity: identity, kept: journal.ledger.documents)
+  }
+
   // MARK: Ground
 
   /// The one small write of an hour without change.
@@ -278,7 +308,8 @@ public final class Attester {
   }
 
   private func sign(_ kind: TokenKind, _ claims: JSON) throws(AttesterError) -> String {
-    do throws(KeyError) { return try TokenEncoder.encode(kind, claims, with: identity.key) } catch {
+    let key = identity.key
+    do throws(KeyError) { return try TokenEncoder.encode(kind, claims, with: key) } catch {
       throw AttesterError(.signing, error.description)
     }
   }

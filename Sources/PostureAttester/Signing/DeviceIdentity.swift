@@ -1,6 +1,6 @@
 import Glibc
 public import Posture
-public import PosturePlatform
+import PosturePlatform
 public import PostureTokens
 
 /// Who this device is: its key, and what the enrolment says of it.
@@ -13,10 +13,18 @@ public struct DeviceIdentity: Sendable {
   public let ueid: String
   /// The pinned root, and the trust document of the enrolment.
   let trust: TrustStore
+  /// Both nil only in tests that need no enrolment.
+  let bundle: EnrolmentBundle?
+  let credential: Credential?
 
   public var kid: String { key.publicKey.kid }
 
-  init(key: any SigningKey, party: Party, groups: [Name], ueid: String, trust: TrustStore) {
+  init(
+    key: any SigningKey, party: Party, groups: [Name], ueid: String, trust: TrustStore,
+    bundle: EnrolmentBundle? = nil, credential: Credential? = nil
+  ) {
+    self.bundle = bundle
+    self.credential = credential
     self.key = key
     self.party = party
     self.groups = groups
@@ -24,19 +32,29 @@ public struct DeviceIdentity: Sendable {
     self.trust = trust
   }
 
-  /// Reads what ``DeviceFolder/attester`` holds.
-  public static func load(_ folder: DeviceFolder) throws(AttesterError) -> DeviceIdentity {
-    let key: any SigningKey
-    do throws(KeyError) { key = try KeyFile.load(folder.attesterKey) } catch {
-      throw AttesterError(.notEnrolled, error.description)
+  /// The signing key: its file is read as `user`, a TPM is asked as whoever we are.
+  static func key(_ folder: DeviceFolder, of user: Privilege.User?) throws(AttesterError) -> any SigningKey {
+    let content = try Privilege.acting(as: user) { () throws(AttesterError) in
+      do throws(KeyError) { return try KeyFile.read(folder.attesterKey) } catch {
+        throw AttesterError(.notEnrolled, error.description)
+      }
     }
+    do throws(KeyError) { return try content.open() } catch { throw AttesterError(.signing, error.description) }
+  }
+
+  /// What ``DeviceFolder/attester`` holds beside the key.
+  static func load(_ folder: DeviceFolder, key: any SigningKey) throws(AttesterError) -> DeviceIdentity {
     let bundle = try Self.bundle(folder.attesterBundle)
-    let ueid = try deviceID(folder)
+    return try DeviceIdentity(key: key, ueid: try deviceID(folder), bundle: bundle)
+  }
+
+  init(key: any SigningKey, ueid: String, bundle: EnrolmentBundle) throws(AttesterError) {
     do throws(EnrolmentError) {
       // What was good at the enrolment stays this device's identity; a past end is for the monitors to see.
       let (credential, trust) = try bundle.check(key: key.publicKey, tlsKey: nil, at: Moment(0, isTrusted: false))
-      return DeviceIdentity(
-        key: key, party: bundle.party, groups: credential.grant.groups, ueid: ueid, trust: trust)
+      self.init(
+        key: key, party: bundle.party, groups: credential.grant.groups, ueid: ueid, trust: trust, bundle: bundle,
+        credential: credential)
     } catch { throw AttesterError(.notEnrolled, error.description) }
   }
 

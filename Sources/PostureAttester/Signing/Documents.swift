@@ -19,6 +19,15 @@ struct Documents: Sendable {
     verifier = DeviceVerifier(device: identity.party, groups: identity.groups, trust: trust)
   }
 
+  /// An issuer's answer to this device's request, and the trust document that its credential may need.
+  mutating func accepting(
+    renewal token: String, of current: Credential, at moment: Moment
+  ) throws(AttesterError) -> (RenewalClaims, Credential) {
+    do throws(TokenError) { return try verifier.renewal(Array(token.utf8), of: current, at: moment) } catch {
+      throw AttesterError(error)
+    }
+  }
+
   /// Seconds since the epoch that have passed for certain.
   var provenTime: Int64 { verifier.trust.provenTime }
   var trust: TrustStore { verifier.trust }

@@ -8,6 +8,8 @@ extension Attester {
     return .build { object in
       object("device", .string(identity.party.urn))
       object("kid", .string(identity.kid))
+      object("key", .string(identity.key.protection.rawValue))
+      if let credential = identity.credential { object("enrolledUntil", .integer(credential.grant.expires)) }
       object("clock", .string(moment.isTrusted ? "synced" : "unsynced"))
       object("policy", policyStatus)
       object("trust", trustStatus)

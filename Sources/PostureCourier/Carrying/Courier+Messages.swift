@@ -16,6 +16,7 @@ extension Courier {
     case .policy: receiveDocument(message)
     case .groupPolicy(let group) where enrolment.bundle.groups.contains(group): receiveDocument(message)
     case .presence(name): receivePresence(message)
+    case .renewal(name): receiveRenewal(message)
     default: counters.count(.strayMessages)
     }
   }
@@ -116,6 +117,7 @@ extension Courier {
     }
     // A policy may have waited for its signer.
     handed = [:]
+    considerRenewal()
     return true
   }
 

@@ -118,6 +118,7 @@ extension Courier {
     publish(Letter(topic: topic(.keys(name)), kind: .credential, token: enrolment.bundle.credential))
     publishBirth()
     if let lastReport { publishReport(lastReport) }
+    considerRenewal()
   }
 
   private func publishBirth() {

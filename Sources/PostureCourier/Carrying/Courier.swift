@@ -12,7 +12,7 @@ public final class Courier {
   public typealias Source = () throws(ConfigurationError) -> (AgentConfiguration, Enrolment)
 
   enum Timer: Hashable, CaseIterable {
-    case presence, republish, correct, tell, watch, watchdog, forget, documents, restart, stop
+    case presence, republish, correct, tell, watch, watchdog, forget, documents, renew, restart, stop
   }
 
   private let source: Source
@@ -56,6 +56,10 @@ public final class Courier {
   var documents: [String: [UInt8]] = [:]
   var handed: [String: [UInt8]] = [:]
   var documentRate = Bucket(every: 1_000, burst: 20)
+  /// The issuer's answer that was installed last.
+  var renewal: [UInt8]?
+  /// The version of the trust document that made us ask for another issuer's credential.
+  var askedUnder: Int64?
 
   public convenience init(_ source: @escaping Source) throws(ConfigurationError) {
     try self.init(source, log: Log())
@@ -158,6 +162,7 @@ public final class Courier {
       gate.forget(at: moment, now)
       if gate.memory.count > 0 { set(.forget, 60_000) }
     case .documents: handDocuments()
+    case .renew: considerRenewal()
     case .restart: connect()
     case .stop: hasEnded = true
     }
@@ -234,6 +239,17 @@ public final class Courier {
     planner.dateWasSet()
     want(.start)
     log.say(.notice, "reload", "configuration read again")
+    restartClient()
+  }
+
+  /// The same device with another credential and certificate, which a new connection is made with.
+  func adopt(_ next: Enrolment) {
+    enrolment = next
+    verifier.groups = next.bundle.groups
+    restartClient()
+  }
+
+  private func restartClient() {
     isRestarting = true
     leave()
   }

@@ -8,6 +8,11 @@ public struct Enrolment: Sendable {
   public let bundle: EnrolmentBundle
   let folder: DeviceFolder
 
+  init(_ bundle: EnrolmentBundle, _ folder: DeviceFolder) {
+    self.bundle = bundle
+    self.folder = folder
+  }
+
   public init(_ folder: DeviceFolder) throws(ConfigurationError) {
     self.folder = folder
     do {
@@ -43,7 +48,7 @@ public struct Enrolment: Sendable {
   var subscriptions: [Subscription] {
     let site = device.site
     let documents: [Topic.Place] =
-      [.trust, .policy, .presence(device.name)] + bundle.groups.map(Topic.Place.groupPolicy)
+      [.trust, .policy, .presence(device.name), .renewal(device.name)] + bundle.groups.map(Topic.Place.groupPolicy)
     let commands: [Topic.Place] =
       [.recheckDevice(device.name), .recheckAll] + bundle.groups.map(Topic.Place.recheckGroup)
     return documents.map { Subscription(Topic(site, $0).text) }

@@ -7,7 +7,7 @@ struct Counters {
     /// Good commands that came when as many had been refused as may be said.
     case unrefused
     case replayed, invalidCommands, retainedCommands, strayMessages, refusedDocuments, attesterLosses
-    case presenceCorrections
+    case presenceCorrections, renewals
   }
 
   private var counts: [Name: Int64] = [:]

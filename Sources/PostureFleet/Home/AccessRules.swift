@@ -17,18 +17,18 @@ struct AccessRules {
   init(_ site: Name) {
     let seen = ["d/+/report", "d/+/event", "d/+/presence", "d/+/reply", "d/+/keys", "trust", "revoked", "revoked/+"]
     let policies = ["policy", "g/+/policy"]
-    let issuer = ["trust", "revoked", "revoked/+", "d/+/keys"]
+    let documents = ["trust", "revoked", "revoked/+"]
     let all = [
       Side(
-        role: nil, write: ["report", "event", "presence", "reply", "keys"].map { "d/%u/\($0)" },
+        role: nil, write: ["report", "event", "presence", "reply", "keys", "request"].map { "d/%u/\($0)" },
         read: [
-          "d/%u/cmd/recheck", "d/%u/presence", "d/%u/keys", "g/+/cmd/recheck", "all/cmd/recheck", "trust", "policy",
+          "d/%u/cmd/recheck", "d/%u/presence", "d/%u/renewal", "g/+/cmd/recheck", "all/cmd/recheck", "trust", "policy",
           "g/+/policy",
         ]),
       Side(role: .controller, write: ["d/+/cmd/recheck", "g/+/cmd/recheck", "all/cmd/recheck"], read: seen),
       Side(role: .monitor, write: [], read: seen + policies),
       Side(role: .policy, write: policies, read: policies + ["trust"]),
-      Side(role: .issuer, write: issuer, read: issuer),
+      Side(role: .issuer, write: documents + ["d/+/renewal"], read: documents + ["d/+/request"]),
     ]
     let root = "\(Topic.prefix)/\(site)"
     sides = all.map { side in

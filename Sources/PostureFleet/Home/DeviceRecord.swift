@@ -23,10 +23,31 @@ public struct DeviceRecord: Hashable, Sendable {
     return records
   }
 
+  /// The record of one key of a device; nil where there is none.
+  static func load(_ name: Name, kid: String, in home: Home) throws(HomeError) -> DeviceRecord? {
+    let file = "\(stem(name, kid, home)).json"
+    let json: JSON
+    do throws(HomeError) { json = try Home.read(json: file) } catch {
+      guard error.code == .missing else { throw error }
+      return nil
+    }
+    guard let record = DeviceRecord(json: json) else { throw HomeError(.damaged, "\(file): not a device's record") }
+    return record.kid == kid ? record : nil
+  }
+
+  private static func stem(_ name: Name, _ kid: String, _ home: Home) -> String {
+    home.path("\(Home.File.devices)/\(name).\(kid.prefix(8))")
+  }
+
+  /// The credential that was signed last.
+  func credential(in home: Home) throws(HomeError) -> String {
+    try Home.read(text: "\(Self.stem(name, kid, home)).jwt")
+  }
+
   /// Keeps the credential too: it is what a token of the device is verified with when no broker is at hand.
   func save(in home: Home, credential: String) throws(HomeError) {
     try Home.makeFolder(home.path(Home.File.devices))
-    let stem = home.path("\(Home.File.devices)/\(name).\(kid.prefix(8))")
+    let stem = Self.stem(name, kid, home)
     try Home.write(credential, to: "\(stem).jwt")
     try Home.write(json.text, to: "\(stem).json")
   }

@@ -55,6 +55,30 @@ public struct EnrolmentDesk {
     return bundle
   }
 
+  /// The answer to a device that is enrolled, and when its new credential ends (``RenewalDesk``).
+  func renew(_ request: EnrolmentRequest, _ record: DeviceRecord, at now: Int64) throws -> (token: String, until: Int64)
+  {
+    let life = record.expires - record.issued
+    let isDue = now >= record.expires - life / 3
+    let until = try isDue || isOfOthers(record, at: now) ? now + life : record.expires
+    var options = Options()
+    (options.name, options.groups, options.life) = (record.name, record.groups, until - now)
+    options.replaces = true
+    let bundle = try enroll(request, options, at: now)
+    return (
+      try enrolment.issuer.renewal(
+        of: bundle.party, credential: bundle.credential, tlsCertificate: bundle.tlsCertificate, at: now), until
+    )
+  }
+
+  /// Another issuer, or one under another root, signed what the device has.
+  private func isOfOthers(_ record: DeviceRecord, at now: Int64) throws -> Bool {
+    var anchors = try IssuerDesk.anchors(home, IssuerDesk(home).state.rotations, at: now)
+    let present = try anchors.credential(Array(enrolment.issuer.credential.utf8))
+    let issuer = try anchors.credential(Array(record.credential(in: home).utf8)).issuer
+    return issuer?.kid != present.kid || issuer?.signer != present.signer
+  }
+
   private func name(for request: EnrolmentRequest, _ options: Options) throws(HomeError) -> Name {
     guard request.claims.role == .device else {
       throw HomeError(

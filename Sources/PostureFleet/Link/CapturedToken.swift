@@ -40,7 +40,7 @@ public struct CapturedToken: Sendable {
       case .credential: .keys(device)
       case .trust: .trust
       case .revoked: .revoked
-      case .command, .policy, .request: nil
+      case .command, .policy, .request, .renewal: nil
       }
     return place.map { Topic(issuer.site, $0) }
   }

@@ -60,6 +60,17 @@ extension EnrolmentBundle {
     return (credential, store)
   }
 
+  /// With what an issuer answered to a request for renewal. `trust`: the document in force, which may be what the new
+  /// credential's root is known by.
+  public func renewed(_ claims: RenewalClaims, _ credential: Credential, trust: String?) -> EnrolmentBundle {
+    var next = self
+    next.credential = claims.credential
+    next.tlsCertificate = claims.tlsCertificate
+    next.groups = credential.grant.groups
+    next.trust = trust ?? self.trust
+    return next
+  }
+
   private func checkCertificate(_ tlsKey: FileKey?) throws(EnrolmentError) {
     let certificate: Certificate
     let authority: Certificate

@@ -74,10 +74,26 @@ public struct DeviceVerifier: Sendable {
     return VerifiedPolicy(claims: claims, kid: token.kid, isFromRoot: signer == nil, token: token)
   }
 
-  /// A newer credential for the same key and party, as an issuer puts it on the device's own `keys` topic.
-  public mutating func renewal(_ bytes: [UInt8], of current: Credential, at moment: Moment) throws(TokenError)
-    -> Credential
-  {
+  /// What an issuer of this site answers to this device's request: a newer credential for the same key and party. Whether
+  /// the TLS certificate fits is asked of the bundle (``EnrolmentBundle/check(key:tlsKey:at:)``).
+  public mutating func renewal(
+    _ bytes: [UInt8], of current: Credential, at moment: Moment
+  ) throws(TokenError) -> (claims: RenewalClaims, credential: Credential) {
+    let unverified = try TokenDecoder.decode(bytes, kinds: [.renewal])
+    let claims = try unverified.unverifiedClaims(RenewalClaims.init(claims:))
+    guard claims.subject == device else { throw TokenError(.subject, claims.subject.urn) }
+    let issuer = try trust.anchors.issuer(claims.issuerCredential)
+    guard issuer.grant.subject == claims.issuer else { throw TokenError(.issuer) }
+    _ = try unverified.verified(by: issuer.key)
+    try issuer.check(at: moment)
+    guard !trust.isRevoked(issuer.kid) else { throw TokenError(.revoked, issuer.kid) }
+    guard trust.anchors.isGood(issuer.signer, at: moment) else { throw TokenError(.expired, "root") }
+    return (claims, try successor(Array(claims.credential.utf8), of: current, at: moment))
+  }
+
+  mutating func successor(
+    _ bytes: [UInt8], of current: Credential, at moment: Moment
+  ) throws(TokenError) -> Credential {
     let next = try trust.anchors.credential(bytes)
     guard next.grant.role == .device else { throw TokenError(.role, next.grant.role.rawValue) }
     guard next.grant.subject == device, next.kid == current.kid else { throw TokenError(.subject) }

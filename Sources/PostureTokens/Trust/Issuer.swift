@@ -22,6 +22,16 @@ public struct Issuer: Sendable {
     return try TokenEncoder.encode(.credential, claims.claims, with: key)
   }
 
+  /// The answer to a device that asked for its renewal.
+  public func renewal(
+    of subject: Party, credential: String, tlsCertificate: String, at now: Int64
+  ) throws(KeyError) -> String {
+    let claims = RenewalClaims(
+      issuer: party, subject: subject, issuedAt: now, credential: credential, tlsCertificate: tlsCertificate,
+      issuerCredential: self.credential)
+    return try TokenEncoder.encode(.renewal, claims.claims, with: key)
+  }
+
   /// The next trust document of the site. `version` has to be above the last one's.
   public func trust(
     version: Int64, at now: Int64, until expires: Int64, authorized: [Grant], revokedAuthorities: [String] = [],

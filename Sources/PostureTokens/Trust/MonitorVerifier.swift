@@ -88,7 +88,7 @@ public struct MonitorVerifier: Sendable {
     case .revoked: return [try revokedPart(bytes, 0)]
     case .revokedPart(let number): return [try revokedPart(bytes, number)]
     case .report, .event, .presence, .reply: return [try message(bytes, on: topic)]
-    case .recheckDevice, .recheckGroup, .recheckAll, .policy, .groupPolicy:
+    case .recheckDevice, .recheckGroup, .recheckAll, .policy, .groupPolicy, .request, .renewal:
       throw TokenError(.topic, "not for monitors")
     }
   }
@@ -131,7 +131,7 @@ public struct MonitorVerifier: Sendable {
     case .refusal:
       let claims = try token.claims(RefusalClaims.init(claims:))
       return (.refusal(claims), claims.issuer)
-    case .command, .policy, .credential, .trust, .revoked, .request:
+    case .command, .policy, .credential, .trust, .revoked, .request, .renewal:
       throw TokenError(.typeNotHere, token.kind.rawValue)
     }
   }

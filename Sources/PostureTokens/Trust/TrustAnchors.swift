@@ -29,6 +29,9 @@ public struct TrustAnchors: Sendable {
     return anchor.until.map { !moment.isPast($0) } ?? true
   }
 
+  /// When the root `kid` ends, for it has a successor; nil: no end is known.
+  func end(of kid: String) -> Int64? { anchors[kid]?.until }
+
   func key(_ kid: String) -> PublicKey? { anchors[kid]?.key }
 
   /// Takes over a successor of a root that is known here. One that is known already changes nothing.
@@ -45,6 +48,19 @@ public struct TrustAnchors: Sendable {
     if anchors[next.kid] == nil { anchors[next.kid] = Anchor(key: next.key) }
     rotations.append(text)
   }
+
+  /// Takes over rotations, oldest first. Of roots before the one that is pinned here nothing is believed, and nothing is
+  /// needed.
+  public mutating func accept(rotations: [String], at moment: Moment) throws(TokenError) {
+    for rotation in rotations {
+      do throws(TokenError) { try accept(rotation: rotation, at: moment) } catch {
+        guard error.code == .unknownRoot else { throw error }
+      }
+    }
+  }
+
+  /// The root (kid) that has no successor.
+  public var newest: String? { anchors.first { $0.value.until == nil }?.key }
 
   /// A credential with its chain of signatures. Whether it is good now is asked of the credential.
   public mutating func credential(_ bytes: [UInt8]) throws(TokenError) -> Credential {

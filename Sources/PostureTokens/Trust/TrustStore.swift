@@ -60,7 +60,7 @@ public struct TrustStore: Sendable {
     let unverified = try TokenDecoder.decode(bytes, kinds: [.trust])
     let claims = try unverified.unverifiedClaims(TrustClaims.init(claims:))
     guard claims.issuer.site == site else { throw TokenError(.subject, claims.issuer.urn) }
-    for rotation in claims.rootRotations { try anchors.accept(rotation: rotation, at: moment) }
+    try anchors.accept(rotations: claims.rootRotations, at: moment)
     let issuer = try anchors.issuer(claims.issuerCredential)
     guard issuer.grant.subject == claims.issuer else { throw TokenError(.issuer) }
     let token = try unverified.verified(by: issuer.key)
@@ -82,6 +82,9 @@ public struct TrustStore: Sendable {
   }
 
   // MARK: Questions
+
+  /// ``TrustAnchors/credential(_:)``.
+  public mutating func credential(_ bytes: [UInt8]) throws(TokenError) -> Credential { try anchors.credential(bytes) }
 
   /// No document, or one past its end: reports go on, commands are refused.
   public func isExpired(at moment: Moment) -> Bool { current.map { moment.isPast($0.expires) } ?? true }

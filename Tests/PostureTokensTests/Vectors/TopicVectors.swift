@@ -26,6 +26,7 @@ extension VectorBook {
       Place(name: "policy", topic: .policy, receiver: .device),
       Place(name: "group-policy", topic: .groupPolicy(site.lathe), receiver: .device),
       Place(name: "trust-device", topic: .trust, receiver: .device),
+      Place(name: "renewal", topic: .renewal(edge), receiver: .device),
     ]
   }
 
@@ -35,7 +36,8 @@ extension VectorBook {
         let isAtHome = Topic(site.name, place.topic).kinds.contains(kind)
         add(
           "topic/\(place.name)/\(kind.rawValue.dropLast(4))", isAtHome ? .accept : .reject(.typeNotHere),
-          place.receiver, on: place.topic, given: [Self.trust] + (place.receiver == .monitor ? [Self.keys] : []),
+          place.receiver, on: place.topic,
+          given: [Self.trust] + (place.receiver == .monitor || place.name == "renewal" ? [Self.keys] : []),
           why: isAtHome ? "at home here" : "good elsewhere", try token(kind, for: place.topic))
       }
     }
@@ -80,6 +82,7 @@ extension VectorBook {
       let tokens = try site.issuer.revoked(kids, version: 1, at: VectorSite.now).tokens
       return topic == .revokedPart(1) ? tokens[1] : tokens[0]
     case .request: return try sign(kind, site.request().claims)
+    case .renewal: return try site.renewal()
     }
   }
 }

@@ -119,6 +119,9 @@ extension VectorBook {
     trust(
       "rotation-by-a-stranger", .reject(.unknownRoot), why: "", try site.trust(3, by: second, rotations: [stranger]))
     trust(
+      "rotation-before-the-pin", .accept, why: "of a root that is not known here nothing is believed, nor needed",
+      try site.trust(3, rotations: [stranger]))
+    trust(
       "rotation-old-is-over", .reject(.expired), why: "the old root past previous_until",
       try site.trust(3, rotations: [over]))
     trust(

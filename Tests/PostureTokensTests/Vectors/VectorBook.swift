@@ -17,6 +17,7 @@ struct VectorBook {
     try addTopics()
     try addTrust()
     try addCredentials()
+    try addRenewals()
     try addSigners()
   }
 
@@ -146,6 +147,9 @@ struct VectorBook {
     let (tokens, _) = try site.issuer.revoked([], version: 1, at: VectorSite.now)
     add(
       "accept/revoked-empty", .accept, on: .revoked, key: VectorSite.key("issuer"), why: "nobody is revoked", tokens[0])
+    add(
+      "accept/renewal", .accept, .device, on: .renewal(edge), key: VectorSite.key("issuer"),
+      why: "a newer credential for the same key", try site.renewal())
     add(
       "accept/request", .accept, .enrolment, topic: "-", given: [], key: site.deviceKey,
       why: "signed by the key that it names", Array(try sign(.request, site.request().claims).utf8))

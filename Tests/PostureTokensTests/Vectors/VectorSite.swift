@@ -129,6 +129,24 @@ struct VectorSite {
     ).claims
   }
 
+  static let certificate = Result {
+    let authority = try CertificateAuthority.create(
+      site: Name("site-a")!, key: key("issuer"), at: now - year, until: now + year)
+    return try authority.sign(
+      key("device-2"), commonName: Name("edge-0042")!, site: Name("site-a")!, usage: .client, at: now, until: now + year
+    ).pem()
+  }
+
+  func renewal(
+    of name: String = "edge-0042", key: FileKey? = nil, role: Role = .device, by issuer: Issuer? = nil,
+    at: Int64 = now, until: Int64 = now + year
+  ) throws -> String {
+    let issuer = issuer ?? self.issuer
+    return try issuer.renewal(
+      of: party(name), credential: keys(name, key: key, role: role, by: issuer, at: at, until: until),
+      tlsCertificate: Self.certificate.get(), at: at)
+  }
+
   func request() throws -> EnrolmentRequestClaims {
     EnrolmentRequestClaims(
       name: device, issuedAt: Self.now, key: deviceKey.publicKey.jwk, keyProtection: .file,
