@@ -18,7 +18,8 @@ protocol Verb {
 enum Posturectl {
   static var verbs: [any Verb.Type] {
     [
-      InitVerb.self, EnrollVerb.self, TrustVerb.self, RecheckVerb.self, WatchVerb.self, ShowVerb.self, VerifyVerb.self,
+      InitVerb.self, EnrollVerb.self, IssuerVerb.self, TrustVerb.self, RotateVerb.self, RecheckVerb.self,
+      WatchVerb.self, ShowVerb.self, VerifyVerb.self,
       ExplainVerb.self, SignVerb.self, PolicyVerb.self, MonitorVerb.self, HistoryVerb.self, ExportVerb.self,
       AcknowledgeVerb.self, BrokerVerb.self,
     ]

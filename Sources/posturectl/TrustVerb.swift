@@ -18,7 +18,8 @@ struct TrustVerb: Verb {
     ends: from then on agents refuse commands and monitors show trustStale. Each change has a higher number; a lower one is
     refused by everybody who saw it. The issuer's key is enough for all of this; the root's may be elsewhere.
 
-      show      what it says and when it ends; exit status 1 when less than a third of its life is left
+      show      what it says and when it ends; exit status 1 when less than a third of its life is left, or of that of
+                the key of a signer
       publish   bring it to the broker (retained)
       renew     sign the next one, for --days N (default: as before), and publish it
       revoke    take back a device by its name or kid, or a controller, policy signer or issuer by its kid
@@ -68,10 +69,7 @@ struct TrustVerb: Verb {
   }
 
   private func publish(_ desk: IssuerDesk) throws {
-    let link = try OperatorLink(desk.home, as: .issuer, subscribe: [])
-    try link.waitOnline()
-    for publication in try desk.publications() { try link.publish(publication) }
-    link.close()
+    try desk.publish()
     Terminal.out("published: trust document \(desk.state.version)")
   }
 }
@@ -99,12 +97,19 @@ struct TrustView {
     let store = try desk.store(at: now)
     guard let claims = store.current else { throw HomeError(.missing, "no trust document: run posturectl trust renew") }
     let needsRenewal = store.needsRenewal(at: Moment(now))
+    let ending = try desk.signers(at: now).filter { $0.needsRotation(at: now) }
     if isJSON {
-      Terminal.out(json(claims, needsRenewal).text)
+      Terminal.out(json(claims, needsRenewal, ending).text)
     } else {
       print(claims, needsRenewal)
+      for signer in ending {
+        Terminal.out(
+          Terminal.paint(
+            "\(signer.role.rawValue) \(signer.kid) ends \(Timestamp.text(signer.until)): posturectl rotate \(signer.role.rawValue)",
+            .yellow))
+      }
     }
-    return needsRenewal ? 1 : 0
+    return needsRenewal || !ending.isEmpty ? 1 : 0
   }
 
   private func print(_ claims: TrustClaims, _ needsRenewal: Bool) {
@@ -126,10 +131,11 @@ struct TrustView {
     }
   }
 
-  private func json(_ claims: TrustClaims, _ needsRenewal: Bool) -> JSON {
+  private func json(_ claims: TrustClaims, _ needsRenewal: Bool, _ ending: [Signer]) -> JSON {
     [
       "site": .string(desk.home.site.description), "version": .integer(claims.version),
       "issued": .integer(claims.issuedAt), "expires": .integer(claims.expires), "needsRenewal": .bool(needsRenewal),
+      "needsRotation": .array(ending.map { .string($0.kid) }),
       "authorized": .array(
         claims.authorized.map { grant in
           [

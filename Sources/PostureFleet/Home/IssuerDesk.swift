@@ -9,7 +9,7 @@ public struct IssuerDesk {
   public static let day: Int64 = 86_400
 
   public let home: Home
-  private let issuer: Issuer
+  let issuer: Issuer
   public private(set) var state: TrustState
 
   public init(_ home: Home) throws(HomeError) {
@@ -32,9 +32,35 @@ public struct IssuerDesk {
     }
   }
 
-  /// Puts a controller or policy signer on the list of the next document, in place of one with the same credential.
-  mutating func authorize(_ credential: String) {
-    if !state.authorized.contains(credential) { state.authorized.append(credential) }
+  /// Puts a controller or policy signer on the list of the next document; false for one that is on it.
+  mutating func authorize(_ credential: String) -> Bool {
+    guard !state.authorized.contains(credential) else { return false }
+    state.authorized.append(credential)
+    return true
+  }
+
+  /// What a credential of this site grants.
+  func grant(_ credential: String, at now: Int64) throws(HomeError) -> Grant {
+    var anchors = try Self.anchors(home, state.rotations, at: now)
+    do throws(TokenError) { return try anchors.credential(Array(credential.utf8)).grant } catch {
+      throw HomeError(.damaged, "\(error)")
+    }
+  }
+
+  // MARK: Roots
+
+  func newestRoot(at now: Int64) throws(HomeError) -> String? {
+    try Self.anchors(home, state.rotations, at: now).newest
+  }
+
+  /// A rotation for the next document to name. Who pinned a root that is more than ``TrustClaims/mostRotations`` steps
+  /// behind has to be enrolled anew.
+  func adopt(rotation: String, at now: Int64) throws(HomeError) {
+    var next = self
+    next.state.rotations.append(rotation)
+    if next.state.rotations.count > TrustClaims.mostRotations { next.state.rotations.removeFirst() }
+    _ = try Self.anchors(home, next.state.rotations, at: now)
+    try next.save()
   }
 
   // MARK: The trust document
@@ -79,10 +105,8 @@ public struct IssuerDesk {
     do throws(KeyError) { anchors = try TrustAnchors(root: root) } catch {
       throw HomeError(.damaged, "\(home.path(Home.File.root)): \(error)")
     }
-    for rotation in rotations {
-      do throws(TokenError) { try anchors.accept(rotation: rotation, at: Moment(now)) } catch {
-        throw HomeError(.damaged, "\(error)")
-      }
+    do throws(TokenError) { try anchors.accept(rotations: rotations, at: Moment(now)) } catch {
+      throw HomeError(.damaged, "\(error)")
     }
     return anchors
   }
@@ -173,6 +197,18 @@ public struct IssuerDesk {
     result.append(
       publication(Topic(home.site, .trust), .trust, try Home.read(text: home.path(Home.File.trust))))
     return result
+  }
+
+  /// Brings them there.
+  public func publish() throws(LinkError) {
+    let link = try OperatorLink(home, as: .issuer, subscribe: [])
+    try link.waitOnline()
+    let publications: [Publication]
+    do throws(HomeError) { publications = try self.publications() } catch {
+      throw LinkError(description: error.description)
+    }
+    for publication in publications { try link.publish(publication) }
+    link.close()
   }
 
   private func publication(_ topic: Topic, _ kind: TokenKind, _ token: String) -> Publication {

@@ -105,15 +105,8 @@ public struct SiteBuilder {
     return credential
   }
 
-  /// The signing key with its credential, and a TLS key with a certificate in the role's name: the broker knows roles.
   private func save(_ role: Role, _ key: FileKey, _ credential: String, _ authority: CertificateAuthority) throws {
-    try key.save(home.path("\(role.rawValue)/\(role.rawValue).key"))
-    try Home.write(credential, to: home.path("\(role.rawValue)/credential.jwt"))
-    let tls = try FileKey.generate()
-    let certificate = try authority.sign(
-      tls, commonName: Name(role.rawValue)!, site: options.site, usage: .client, at: now, until: now + options.life)
-    try tls.save(home.path("\(role.rawValue)/tls.key"))
-    try Home.write(try certificate.pem(), to: home.path("\(role.rawValue)/tls.pem"))
+    try RoleFiles(home: home, role: role).save(key, credential, authority, at: now, until: now + options.life)
   }
 
   private func makeBroker(_ authority: CertificateAuthority) throws {
