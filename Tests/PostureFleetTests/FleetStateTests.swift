@@ -9,11 +9,12 @@ private let start: Int64 = 1_790_000_000
 
 private func report(
   _ seq: Int64, _ verdict: Verdict = .pass, kid: String = "k1", keyIssued: Int64 = 1, digest: String? = nil,
-  at issued: Int64 = start, expires: Int64? = start + 3_900, machine: String? = nil, head: ChainHead? = nil
+  at issued: Int64 = start, expires: Int64? = start + 3_900, machine: String? = nil, boot: String? = nil,
+  head: ChainHead? = nil
 ) -> ReportFacts {
   ReportFacts(
     kid: kid, keyIssued: keyIssued, seq: seq, digest: digest ?? "d\(seq)", issued: issued, expires: expires,
-    verdict: verdict, policy: "entry", machine: machine, head: head)
+    verdict: verdict, policy: "entry", machine: machine, boot: boot, head: head)
 }
 
 private func live(_ facts: ReportFacts) -> Observation { .report(facts, isRetained: false, isProven: false) }
@@ -109,6 +110,27 @@ private func permutations<Element>(_ items: [Element]) -> [[Element]] {
       #expect(table[1].contains(condition.rawValue) && !table[1].contains("pass ("), "\(condition)")
     }
     #expect(Set(cases.map(\.0)) == Set(Condition.allCases))
+  }
+
+  @Test func `a copied disk is told by its starts and by its connections`() {
+    func boots(_ names: [String]) -> [Observation] {
+      names.enumerated().map { live(report(Int64($0) + 1, boot: $1)) }
+    }
+    #expect(conditions([enrolled] + boots(["a", "a", "b", "b", "c"])) == [])
+    #expect(conditions([enrolled] + boots(["a", "b", "a"])) == [.cloned])
+    // A report of before that comes again, or that the broker kept, is nobody's start.
+    #expect(
+      conditions([enrolled, live(report(1, boot: "a")), live(report(2, boot: "b")), live(report(1, boot: "a"))]) == [])
+    #expect(
+      conditions([enrolled, live(report(1, boot: "a")), live(report(3, boot: "b")), kept(report(2, boot: "a"))]) == [])
+    func births(_ numbers: [Int64]) -> [Observation] { numbers.map { presence($0, online: true) } }
+    let good = [enrolled, live(report(1))]
+    #expect(conditions(good + births([1, 2, 3, 4, 5, 6])) == [])
+    #expect(conditions(good + births([300, 520, 301, 521, 302, 522, 303])) == [.cloned])
+    #expect(conditions(good + births([300, 520, 301])) == [])
+    #expect(conditions(good + births([6, 5, 4, 3, 2, 1])) == [])
+    let wills = (1...9).map { presence($0, online: false) }
+    #expect(conditions(good + births([20]) + wills + births([21])) == [])
   }
 
   @Test func `silence follows staleness`() {

@@ -10,10 +10,21 @@ public struct DeviceState: Sendable {
     public var expires: Int64
     var reports = SequenceWindow()
     var presence = PresenceRecord()
-    /// Machines that reported under this key.
+    /// The machine that reported under this key.
     var machine: String?
+    /// The starts of the machine, in the order in which they were heard of.
+    var boots: [String] = []
     var isEquivocal = false
     var isCloned = false
+
+    /// A machine that was started again does not come back as it was before: then it is another one.
+    fileprivate mutating func see(boot: String?) {
+      guard let boot, boot != boots.last else { return }
+      if boots.contains(boot) { isCloned = true }
+      boots.removeAll { $0 == boot }
+      boots.append(boot)
+      if boots.count > DeviceState.cap { boots.removeFirst() }
+    }
   }
 
   public struct Rejection: Hashable, Sendable {
@@ -92,7 +103,9 @@ public struct DeviceState: Sendable {
 
   private mutating func see(_ facts: ReportFacts, isRetained: Bool, isProven: Bool, at now: Int64) {
     withKey(facts.kid) { key in
-      if key.reports.see(facts.seq, facts.digest) == .conflict { key.isEquivocal = true }
+      let sight = key.reports.see(facts.seq, facts.digest)
+      if sight == .conflict { key.isEquivocal = true }
+      if sight != .duplicate, !isRetained { key.see(boot: facts.boot) }
       if let machine = facts.machine {
         if let known = key.machine, known != machine { key.isCloned = true }
         key.machine = key.machine ?? machine
@@ -234,6 +247,7 @@ public struct DeviceState: Sendable {
     for kid in keys.keys {
       keys[kid]?.isEquivocal = false
       keys[kid]?.isCloned = false
+      keys[kid]?.boots = []
       keys[kid]?.reports = SequenceWindow()
       keys[kid]?.presence.forgive()
     }

@@ -47,13 +47,15 @@ public struct ReportFacts: Hashable, Sendable {
   public var findings: [Brief]
   /// What tells one machine from another under the same key.
   public var machine: String?
+  /// New with each start of the machine.
+  public var boot: String?
   public var head: ChainHead?
   public var nonces: [String]
 
   public init(
     kid: String, keyIssued: Int64, seq: Int64, digest: String, issued: Int64, expires: Int64?, verdict: Verdict,
     policy: String, policyDigest: String? = nil, results: [Result] = [], findings: [Brief] = [],
-    machine: String? = nil, head: ChainHead? = nil, nonces: [String] = []
+    machine: String? = nil, boot: String? = nil, head: ChainHead? = nil, nonces: [String] = []
   ) {
     self.kid = kid
     self.keyIssued = keyIssued
@@ -67,6 +69,7 @@ public struct ReportFacts: Hashable, Sendable {
     self.results = results
     self.findings = findings
     self.machine = machine
+    self.boot = boot
     self.head = head
     self.nonces = nonces
   }

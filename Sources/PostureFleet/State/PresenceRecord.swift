@@ -7,13 +7,23 @@ struct PresenceRecord: Sendable {
   private(set) var connection: String?
   /// When the present state was learnt, in seconds of the observer's clock.
   private(set) var since: Int64 = 0
-  /// One number was used by two connections.
+  /// Two connections live under one key: they used one number, or take over from each other again and again.
   private(set) var isDoubled = false
+  /// Births that came after that of a later connection, each with a number of its own.
+  private var behind: [(number: Int64, at: Int64)] = []
+  /// One such birth may have been late on its way through a cluster; so many, each later than the one before, within so
+  /// many seconds, are those of a machine that counts by itself.
+  private static let mostBehind = 3
+  private static let behindWindow: Int64 = 600
 
   var isKnown: Bool { number >= 0 }
 
   mutating func see(_ facts: PresenceFacts, at now: Int64) {
-    if connections.see(facts.number, facts.connection) == .conflict { isDoubled = true }
+    switch connections.see(facts.number, facts.connection) {
+    case .conflict: isDoubled = true
+    case .new, .forgotten: if facts.isOnline, facts.number < number { seeBehind(facts.number, at: now) }
+    case .duplicate: break
+    }
     let isLater = facts.number > number || (facts.number == number && isOnline && !facts.isOnline)
     guard isLater else { return }
     if facts.isOnline != isOnline || number < 0 { since = now }
@@ -22,9 +32,16 @@ struct PresenceRecord: Sendable {
     isOnline = facts.isOnline
   }
 
+  private mutating func seeBehind(_ number: Int64, at now: Int64) {
+    behind.removeAll { now - $0.at > Self.behindWindow || $0.number >= number }
+    behind.append((number, now))
+    if behind.count >= Self.mostBehind { isDoubled = true }
+  }
+
   /// Forgets the contradiction.
   mutating func forgive() {
     connections = SequenceWindow()
+    behind = []
     isDoubled = false
   }
 }

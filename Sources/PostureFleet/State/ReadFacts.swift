@@ -11,7 +11,7 @@ extension ReportFacts {
       results: claims.measurements.map {
         Result($0.check, $0.result, isRequired: evidence.required.contains($0.check.rawValue))
       },
-      findings: evidence.worst(Self.keptFindings), machine: claims.machine,
+      findings: evidence.worst(Self.keptFindings), machine: claims.machine, boot: claims.bootSeed,
       head: ChainHead(chain: claims.chain.chain, eseq: claims.chain.number, digest: claims.chain.digest),
       nonces: claims.nonces)
   }
