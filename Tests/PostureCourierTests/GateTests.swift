@@ -150,10 +150,11 @@ struct GateTests {
     #expect(gate.judge(impatient, challenge: nil, at: Moment(site.now), 0) == .refuse(.rateLimited))
     let rider = try command(id: "jti-c0000002", life: 20)
     #expect(
-      isObeyed(gate.judge(rider, challenge: nil, at: Moment(site.now), 0, load: .init(waiting: Gate.nonceCap - 1))))
+      isObeyed(gate.judge(rider, challenge: nil, at: Moment(site.now), 0, load: .init(waiting: Gate.waitingCap - 1))))
     let late = try command(id: "jti-c0000003", life: 20)
     #expect(
-      gate.judge(late, challenge: nil, at: Moment(site.now), 0, load: .init(waiting: Gate.nonceCap)) == .refuse(.busy))
+      gate.judge(late, challenge: nil, at: Moment(site.now), 0, load: .init(waiting: Gate.waitingCap)) == .refuse(.busy)
+    )
   }
 
   @Test func `refusals have a bucket of their own, and none is given twice`() throws {

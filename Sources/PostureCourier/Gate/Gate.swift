@@ -37,6 +37,8 @@ struct Gate: Hashable, Sendable {
 
   /// One report carries this many nonces at most.
   static let nonceCap = AttesterRequest.nonceCap
+  /// Askers that wait at once: those beyond one report's share are answered by the next ones, made one after the other.
+  static let waitingCap = 4 * nonceCap
   /// Milliseconds between two runs on command in the long term, and runs at once.
   static let runInterval: Int64 = 30_000
   static let runBurst = 3
@@ -70,7 +72,7 @@ struct Gate: Hashable, Sendable {
     let order = order(command, at: moment, now)
     if let waiting = load.waiting {
       // It rides along with a run that has been paid for.
-      guard waiting < Self.nonceCap else { return refuse(.busy, key, now) }
+      guard waiting < Self.waitingCap else { return refuse(.busy, key, now) }
     } else {
       let free = runs.next(now)
       guard free <= order.latest else { return refuse(.rateLimited, key, now) }
