@@ -274,9 +274,8 @@ public final class Attester {
     guard let bundle = identity.bundle, let current = identity.credential else {
       throw AttesterError(.notEnrolled, "no bundle to renew")
     }
-    let (claims, credential) = try documents.accepting(renewal: token, of: current, at: moment)
-    guard claims.credential != bundle.credential else { return }
-    let next = bundle.renewed(claims, credential, trust: documents.trust.token?.text)
+    guard let answer = try documents.accepting(renewal: token, of: current, at: moment) else { return }
+    let next = bundle.renewed(answer.claims, answer.credential, trust: documents.trust.token?.text)
     let identity = try DeviceIdentity(key: self.identity.key, ueid: self.identity.ueid, bundle: next)
     do throws(SystemError) { try AtomicFile.write(next.json.bytes, to: bundleFile) } catch {
       throw AttesterError(.store, error.description)

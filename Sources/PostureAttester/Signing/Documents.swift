@@ -19,10 +19,10 @@ struct Documents: Sendable {
     verifier = DeviceVerifier(device: identity.party, groups: identity.groups, trust: trust)
   }
 
-  /// An issuer's answer to this device's request, and the trust document that its credential may need.
+  /// An issuer's answer to this device's request; nil where its credential is in force already.
   mutating func accepting(
     renewal token: String, of current: Credential, at moment: Moment
-  ) throws(AttesterError) -> (RenewalClaims, Credential) {
+  ) throws(AttesterError) -> (claims: RenewalClaims, credential: Credential)? {
     do throws(TokenError) { return try verifier.renewal(Array(token.utf8), of: current, at: moment) } catch {
       throw AttesterError(error)
     }

@@ -43,8 +43,7 @@ extension Enrolment {
     let key: PublicKey
     do throws(TokenError) {
       let current = try verifier.trust.credential(Array(bundle.credential.utf8))
-      let answer = try verifier.renewal(token, of: current, at: moment)
-      guard answer.claims.credential != bundle.credential else { return nil }
+      guard let answer = try verifier.renewal(token, of: current, at: moment) else { return nil }
       next = bundle.renewed(answer.claims, answer.credential, trust: verifier.trust.token?.text)
       key = answer.credential.key
     } catch { throw .token(error) }

@@ -90,8 +90,9 @@ public struct EnrolmentDesk {
     guard !AccessRules.reserved.contains(name.description) else {
       throw HomeError(.refused, "\(name): the name of a role")
     }
+    if options.replaces { return name }
     let others = try DeviceRecord.all(in: home).filter { $0.name == name && $0.kid != request.kid }
-    guard others.isEmpty || options.replaces else {
+    guard others.isEmpty else {
       throw HomeError(
         .refused, "\(name): enrolled already with another key (\(others[0].kid)); give --replace to add this one")
     }

@@ -74,11 +74,11 @@ public struct DeviceVerifier: Sendable {
     return VerifiedPolicy(claims: claims, kid: token.kid, isFromRoot: signer == nil, token: token)
   }
 
-  /// What an issuer of this site answers to this device's request: a newer credential for the same key and party. Whether
-  /// the TLS certificate fits is asked of the bundle (``EnrolmentBundle/check(key:tlsKey:at:)``).
+  /// What an issuer of this site answers to this device's request: a newer credential for the same key and party; nil for
+  /// the one in force. Whether the TLS certificate fits is asked of the bundle (``EnrolmentBundle/check(key:tlsKey:at:)``).
   public mutating func renewal(
     _ bytes: [UInt8], of current: Credential, at moment: Moment
-  ) throws(TokenError) -> (claims: RenewalClaims, credential: Credential) {
+  ) throws(TokenError) -> (claims: RenewalClaims, credential: Credential)? {
     let unverified = try TokenDecoder.decode(bytes, kinds: [.renewal])
     let claims = try unverified.unverifiedClaims(RenewalClaims.init(claims:))
     guard claims.subject == device else { throw TokenError(.subject, claims.subject.urn) }
@@ -88,7 +88,9 @@ public struct DeviceVerifier: Sendable {
     try issuer.check(at: moment)
     guard !trust.isRevoked(issuer.kid) else { throw TokenError(.revoked, issuer.kid) }
     guard trust.anchors.isGood(issuer.signer, at: moment) else { throw TokenError(.expired, "root") }
-    return (claims, try successor(Array(claims.credential.utf8), of: current, at: moment))
+    let bytes = Array(claims.credential.utf8)
+    if try trust.anchors.credential(bytes) == current { return nil }
+    return (claims, try successor(bytes, of: current, at: moment))
   }
 
   mutating func successor(
