@@ -250,6 +250,18 @@ public final class System: Sendable {
   }
 }
 
+/// Somebody other than root who unpacked the tree that they examine: its files could not be given to root.
+private struct Unpacker {
+  let user: UInt32
+  let group: UInt32
+
+  /// nil where the top of the tree is not the process's own, or root's.
+  init?(_ top: stat, process: UInt32) {
+    guard process != 0, top.st_uid == process else { return nil }
+    (user, group) = (top.st_uid, top.st_gid)
+  }
+}
+
 extension System.Status {
   init(_ status: stat, owner: UInt32, group: UInt32) {
     switch status.st_mode & S_IFMT {
