@@ -20,8 +20,9 @@ private struct World: Hashable {
   var connection: Int64 = 0
   /// Digests of the events that somebody has been given, by chain and number.
   var seen: [String: [Int64: String]] = [:]
-  /// Highest number acknowledged in the present chain.
-  var acknowledged: Int64 = 0
+  /// Highest number acknowledged, by chain.
+  var acknowledgedIn: [String: Int64] = [:]
+  var acknowledged: Int64 { acknowledgedIn[ledger.chain.id] ?? 0 }
 
   static func new() -> World {
     let remains = Remains(rows: [:], marks: .fresh, wasSetAside: false)
@@ -89,10 +90,7 @@ struct JournalExplorationTests {
     let old = world.ledger.chain.id
     (world.ledger, world.opening) = remains.ledger(
       kid: kid ?? world.ledger.kid, chain: "chain-\(world.chains + 1)", now: 1_000_000 + Int64(world.chains))
-    if world.ledger.chain.id != old {
-      world.chains += 1
-      world.acknowledged = 0
-    }
+    if world.ledger.chain.id != old { world.chains += 1 }
   }
 
   /// Until the next write each of the two knows something that the other does not.
@@ -157,7 +155,7 @@ struct JournalExplorationTests {
     var next = world.ledger
     next.chain.acknowledge(number)
     commit(&world, next)
-    world.acknowledged = max(world.acknowledged, number)
+    world.acknowledgedIn[world.ledger.chain.id] = max(world.acknowledged, number)
   }
 
   private static func takeNumber(_ world: inout World) -> [String] {
