@@ -46,9 +46,14 @@ import Testing
   }
 
   private func quickly(_ what: String, _ body: () throws -> Void) rethrows {
-    let start = Clock.monotonicMilliseconds
-    try body()
-    #expect(Clock.monotonicMilliseconds - start < 2_000, "\(what)")
+    var fastest = Int64.max
+    // Others use the processor too: what is slow has to be so again.
+    for _ in 0..<3 where fastest >= 2_000 {
+      let start = Clock.monotonicMilliseconds
+      try body()
+      fastest = min(fastest, Clock.monotonicMilliseconds - start)
+    }
+    #expect(fastest < 2_000, "\(what)")
   }
 
   @Test func `FIFOs, directories, giants and loops in place of files`() throws {

@@ -62,7 +62,8 @@ struct BiometricsTests {
 
   @Test func `a finger that opens the session leaves the keyring locked`() throws {
     let keyring = ["/home/alice/.local/share/keyrings/login.keyring": "x"]
-    let context = AuthContext(try System(root: try tree(Self.finger, Self.print.merging(keyring) { $1 }).root))
+    let home = try tree(Self.finger, Self.print.merging(keyring) { $1 })
+    let context = AuthContext(try System(root: home.root))
     #expect(BiometricsCheck.look(context).remarks.map(\.cause.code) == ["biometryCannotUnlockKeyring"])
   }
 
