@@ -75,6 +75,9 @@ struct FSCrypt {
   /// Protectors of each policy, by its descriptor; nil in place of one whose file is not there or unreadable.
   let policies: [String: [Protector?]]
 
+  /// More than one policy has.
+  private static let mostProtectors = 32
+
   /// - Parameter others: mount points that a linked protector may be on: one by a login passphrase is always kept on the
   ///   root file system.
   init(_ system: System, mount: String, others: [String]) {
@@ -83,7 +86,10 @@ struct FSCrypt {
     var policies: [String: [Protector?]] = [:]
     for name in ((try? system.list("\(base)/policies")) ?? []).prefix(1024) {
       let wrapped = (try? system.read("\(base)/policies/\(name)", cap: 64 << 10)).flatMap { ProtoMessage($0.bytes) }
-      policies[name] = wrapped?.messages(3).map { Self.protector(system, bases, $0.text(1) ?? "") } ?? [nil]
+      policies[name] =
+        wrapped?.messages(3).prefix(Self.mostProtectors).map { Self.protector(system, bases, $0.text(1) ?? "") } ?? [
+          nil
+        ]
     }
     self.policies = policies
   }

@@ -10,6 +10,10 @@ indirect enum Ground: Hashable, Sendable {
   case legs([Ground])
   case unknown(Cause)
 
+  /// The legs of it, or itself.
+  var parts: [Ground] { if case .legs(let legs) = self { legs } else { [self] } }
+  var isUnknown: Bool { if case .unknown = self { true } else { false } }
+
   /// Every encrypted mapping in it.
   var mappings: [String] {
     switch self {

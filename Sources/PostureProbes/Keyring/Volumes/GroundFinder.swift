@@ -9,12 +9,42 @@ struct GroundFinder {
   let mappings: [Mapping]
   /// One that no row accounts for.
   let stray: Mapping?
+  private let memory = Memory()
+
+  /// What is known of each device and mount, and what is being looked at: each is looked at once, so that a stack in
+  /// which everything lies on everything ends.
+  private final class Memory {
+    var known: [String: Ground] = [:]
+    var open: Set<String> = []
+  }
+
+  init(system: System, devices: BlockDevices, mounts: MountTable, mappings: [Mapping], stray: Mapping?) {
+    self.system = system
+    self.devices = devices
+    self.mounts = mounts
+    self.mappings = mappings
+    self.stray = stray
+  }
+
+  private func once(_ key: String, _ place: Place?, _ make: () -> Ground) -> Ground {
+    if let ground = memory.known[key] { return ground }
+    guard memory.open.insert(key).inserted else { return unknown("\(key): a loop", place) }
+    defer { memory.open.remove(key) }
+    let ground = make()
+    memory.known[key] = ground
+    return ground
+  }
 
   /// Deeper stacks than this are loops.
-  private static let mostLayers = 16
+  private static let mostLayers = 10
+  private static let mostSlaves = 64
 
   func ground(of mount: MountTable.Mount, depth: Int = 0) -> Ground {
     guard depth < Self.mostLayers else { return unknown("\(mount.point): too many layers", mount.place) }
+    return once("\(mount.point) from \(mount.source)", mount.place) { look(mount, depth) }
+  }
+
+  private func look(_ mount: MountTable.Mount, _ depth: Int) -> Ground {
     switch mount.type {
     case "overlay", "overlayfs", "aufs": return overlay(mount, depth)
     case "zfs", "bcachefs", "nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "ceph", "fuse.sshfs", "tmpfs", "ramfs",
@@ -36,7 +66,11 @@ struct GroundFinder {
 
   private func ground(of device: BlockDevices.Device, _ mount: MountTable.Mount, _ depth: Int) -> Ground {
     guard depth < Self.mostLayers else { return unknown("\(device.name): a loop of devices", mount.place) }
-    let below = device.slaves.map { slave in
+    return once("device \(device.name)", mount.place) { look(device, mount, depth) }
+  }
+
+  private func look(_ device: BlockDevices.Device, _ mount: MountTable.Mount, _ depth: Int) -> Ground {
+    let below = device.slaves.prefix(Self.mostSlaves).map { slave in
       devices.device(slave).map { ground(of: $0, mount, depth + 1) } ?? .plain
     }
     if device.isEncrypted, let name = device.mapping { return .mapping(name, on: joined(below)) }
@@ -57,8 +91,13 @@ struct GroundFinder {
     return []
   }
 
+  /// Each leg once, and of those that are not known one: however the legs are bundled, they are no more than there are.
   private func joined(_ legs: [Ground]) -> Ground {
-    let distinct = legs.reduce(into: [Ground]()) { if !$0.contains($1) { $0.append($1) } }
+    var distinct: [Ground] = []
+    for leg in legs.flatMap(\.parts) where !distinct.contains(leg) {
+      if leg.isUnknown, distinct.contains(where: \.isUnknown) { continue }
+      distinct.append(leg)
+    }
     return distinct.count > 1 ? .legs(distinct) : distinct.first ?? .plain
   }
 
@@ -121,7 +160,7 @@ struct GroundFinder {
       return words.count >= 2 && words[0].hasPrefix("device = ") ? String(words[1]) : nil
     }
     guard !legs.isEmpty else { return hidden }
-    return joined(legs.map { byName($0, mount, depth + 1) })
+    return once("group \(group)", mount.place) { joined(legs.map { byName($0, mount, depth + 1) }) }
   }
 
   /// A partition by name or number. Where a mapping is made that no other row accounts for, the file system with this

@@ -13,7 +13,7 @@ struct KernelCommandLine: Sendable {
   }
 
   /// Kernels take some thousand bytes.
-  private static let mostWords = 1024
+  private static let mostWords = 512
 
   private static func words(_ text: some StringProtocol) -> [String] {
     text.split(maxSplits: mostWords, whereSeparator: \.isWhitespace).prefix(mostWords).map { String($0) }

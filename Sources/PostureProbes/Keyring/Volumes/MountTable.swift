@@ -25,7 +25,7 @@ struct MountTable: Sendable {
   let gaps: [Gap]
 
   /// More rows than any system has; what comes after them is passed over.
-  private static let mostRows = 8192
+  private static let mostRows = 4096
 
   init(_ system: System) {
     let (text, running) = (Self.read(system, "/etc/fstab"), Self.read(system, "/proc/self/mountinfo"))

@@ -39,6 +39,7 @@ struct CPIOReader {
   private static let mostNames = 400_000
   private static let longestName = 4096
   private static let largestContent = 64 << 10
+  private static let mostContents = 64
   private static let trailer = "TRAILER!!!"
 
   /// Keeps the content of files whose name `wants` is true for.
@@ -72,7 +73,8 @@ struct CPIOReader {
     case .name(var entry):
       guard hold(&rest, entry.nameSize) else { return true }
       entry.name = Self.plainName(held)
-      entry.isWanted = entry.isFile && entry.size <= Self.largestContent && wants(entry.name)
+      entry.isWanted =
+        entry.isFile && entry.size <= Self.largestContent && contents.count < Self.mostContents && wants(entry.name)
       state = .padding(Self.padding(Self.headerSize + entry.nameSize), then: entry)
       held = []
     case .padding(let left, let entry):
