@@ -12,7 +12,7 @@ import Testing
 /// Many commands at a real agent, and an agent whose clock was never set.
 @Suite(
   .serialized,
-  .enabled(if: Broker.isInstalled && access(CommandStormTests.publisher, X_OK) == 0, "needs mosquitto and its clients"))
+  .enabled(if: Broker.isInstalled && access("/usr/bin/mosquitto_pub", X_OK) == 0, "needs mosquitto and its clients"))
 struct CommandStormTests {
   static let publisher = "/usr/bin/mosquitto_pub"
   /// Debian's package faketime.
