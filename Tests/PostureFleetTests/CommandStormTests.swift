@@ -9,21 +9,22 @@ import Testing
 
 @testable import PostureFleet
 
+private let publisher = "/usr/bin/mosquitto_pub"
+
+/// Debian's package faketime.
+private let faketime: String? = ["x86_64", "aarch64"]
+  .map { "/usr/lib/\($0)-linux-gnu/faketime/libfaketime.so.1" }.first { access($0, R_OK) == 0 }
+
 /// Many commands at a real agent, and an agent whose clock was never set.
 @Suite(
   .serialized,
-  .enabled(if: Broker.isInstalled && access("/usr/bin/mosquitto_pub", X_OK) == 0, "needs mosquitto and its clients"))
+  .enabled(if: Broker.isInstalled && access(publisher, X_OK) == 0, "needs mosquitto and its clients"))
 struct CommandStormTests {
-  static let publisher = "/usr/bin/mosquitto_pub"
-  /// Debian's package faketime.
-  private static let faketime: String? = ["x86_64", "aarch64"]
-    .map { "/usr/lib/\($0)-linux-gnu/faketime/libfaketime.so.1" }.first { access($0, R_OK) == 0 }
-
   /// A process of its own that sends lines as the controller.
   private func send(_ lines: [String], _ site: LiveSite, to agent: RealAgent) throws {
     let files = "\(site.home.folder)/controller"
     var command = Command(
-      Self.publisher,
+      publisher,
       [
         "--cafile", site.home.path("tls/ca.pem"), "--cert", "\(files)/tls.pem", "--key", "\(files)/tls.key", "-h",
         "localhost", "-p", "\(site.home.settings.operatorPort)", "-V", "5", "-q", "1", "-t",
@@ -138,7 +139,7 @@ struct CommandStormTests {
     let site = try LiveSite()
     let agent = try RealAgent(site, "edge-1", clock: "auto")
     let words = [
-      "LD_PRELOAD=\(Self.faketime ?? "")", "FAKETIME=@1970-01-01 00:10:00", "FAKETIME_DONT_FAKE_MONOTONIC=1",
+      "LD_PRELOAD=\(faketime ?? "")", "FAKETIME=@1970-01-01 00:10:00", "FAKETIME_DONT_FAKE_MONOTONIC=1",
     ]
     try agent.start(environment: words)
     #expect(agent.eventually { agent.counter("reports") > 0 }, "\(agent.log)")

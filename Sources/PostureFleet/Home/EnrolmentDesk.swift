@@ -65,6 +65,10 @@ public struct EnrolmentDesk {
     (options.name, options.groups, options.life) = (record.name, record.groups, until - now)
     options.replaces = true
     let bundle = try enroll(request, options, at: now)
+    // Its life stays what it was at the enrolment, however often it asks.
+    var kept = record
+    (kept.issued, kept.expires) = (until - life, until)
+    try kept.save(in: home, credential: bundle.credential)
     return (
       try enrolment.issuer.renewal(
         of: bundle.party, credential: bundle.credential, tlsCertificate: bundle.tlsCertificate, at: now), until
