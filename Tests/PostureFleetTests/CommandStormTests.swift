@@ -11,11 +11,7 @@ import Testing
 
 private let publisher = "/usr/bin/mosquitto_pub"
 
-/// Debian's package faketime.
-private let faketime: String? = ["x86_64", "aarch64"]
-  .map { "/usr/lib/\($0)-linux-gnu/faketime/libfaketime.so.1" }.first { access($0, R_OK) == 0 }
-
-/// Many commands at a real agent, and an agent whose clock was never set.
+/// Many commands at a real agent.
 @Suite(
   .serialized,
   .enabled(if: Broker.isInstalled && access(publisher, X_OK) == 0, "needs mosquitto and its clients"))
@@ -129,34 +125,5 @@ struct CommandStormTests {
     var status = stat()
     try #require(stat(path, &status) == 0)
     return [Int(status.st_ino), Int(status.st_mtim.tv_sec), Int(status.st_mtim.tv_nsec)]
-  }
-
-  /// TLS looks at the broker's certificate without its dates; a command has to prove that it is new.
-  @Test(
-    .enabled(if: faketime != nil, "needs the package faketime"),
-    .enabled(if: !Clock.isSynchronized, "somebody keeps this machine's clock"), .timeLimit(.minutes(3)))
-  func `an agent at 1970 connects, answers what repeats its challenge and refuses what does not`() throws {
-    let site = try LiveSite()
-    let agent = try RealAgent(site, "edge-1", clock: "auto")
-    let words = [
-      "LD_PRELOAD=\(faketime ?? "")", "FAKETIME=@1970-01-01 00:10:00", "FAKETIME_DONT_FAKE_MONOTONIC=1",
-    ]
-    try agent.start(environment: words)
-    #expect(agent.eventually { agent.counter("reports") > 0 }, "\(agent.log)")
-    #expect(agent.status?["clock"] == "unsynced")
-    let replies = try Replies(site, agent)
-    let without = try command(site, agent)
-    let wrong = try command(site, agent, challenge: "another-connection")
-    try send([without.token, wrong.token], site, to: agent)
-    replies.take(20_000) { $0.count { $0["code"] == "staleChallenge" } == 2 }
-    #expect(replies.claims.count { $0["code"] == "staleChallenge" } == 2, "\(replies.claims)")
-    // The tool takes the challenge from the device's presence.
-    let output = try site.posturectl("recheck", "--device", "edge-1", "--wait", "--json")
-    #expect(output.status <= 2, "\(String(decoding: output.out + output.err, as: UTF8.self))")
-    replies.take(1_000)
-    let report = try #require(replies.claims.last { $0["evidence"] != nil })
-    #expect(report["clk"] == "unsynced" && report["exp"] == nil)
-    #expect(try #require(report["iat"]?.integer) >= Release.date)
-    #expect(!replies.nonces.contains(without.claims.nonce) && !replies.nonces.contains(wrong.claims.nonce))
   }
 }
