@@ -22,8 +22,6 @@ import Testing
     let until = Clock.monotonicMilliseconds + 60_000
     while !conditions(watch).contains(.cloned), Clock.monotonicMilliseconds < until { watch.take(milliseconds: 500) }
     #expect(conditions(watch).contains(.cloned), "\(copy.log)")
-    // They used the same numbers, too.
-    #expect(conditions(watch).contains(.equivocation))
     #expect(watch.rows(at: Clock.wall).first?.standing.text != "pass")
     watch.close()
   }

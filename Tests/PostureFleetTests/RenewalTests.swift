@@ -49,12 +49,14 @@ import Testing
     #expect(try answers(site, agent))
     agent.stop()
     try agent.start()
+    #expect(agent.eventually { agent.status?["courier"]?["connected"] == true }, "\(agent.log)")
     #expect(try answers(site, agent))
     #expect(agent.counter("renewals") == 0 && agent.counter("connects") == 1, "\(agent.log)")
     guard Long.isWanted else { return }
     while Clock.wall <= end + 2 { usleep(200_000) }
     agent.stop()
     try agent.start()
+    #expect(agent.eventually { agent.status?["courier"]?["connected"] == true }, "\(agent.log)")
     #expect(try answers(site, agent), "\(agent.log)")
   }
 

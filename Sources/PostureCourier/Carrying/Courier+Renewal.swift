@@ -48,6 +48,7 @@ extension Courier {
     }
     // It is kept by the broker, and comes with every connection.
     guard renewal != message.payload else { return }
+    set(.tell, 1_000)
     quick.ask(.renewal(token: token)) { [unowned self] answer in
       switch answer {
       case .success(.done): install(message.payload)
