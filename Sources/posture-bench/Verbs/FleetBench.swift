@@ -8,6 +8,9 @@ struct FleetBench: Bench {
   static let name = "fleet"
   static let question = "can one controller ask a whole fleet, and what does each device cost"
 
+  /// Below this number the third of a second in which nothing more comes is most of the time, and no target is set.
+  private static let many = 5_000
+
   var devices: Int
   /// Sizes on the way there show whether time grows with the number.
   var sizes: [Int] { Set([max(10, devices / 100), max(10, devices / 10), devices]).sorted() }
@@ -55,7 +58,7 @@ struct FleetBench: Bench {
       figure("connect", \.connect), figure("publish", \.publish), figure("gather", \.gather),
       figure("recheck", \.recheck),
       figure("CPU time of publish, ask, collect, verify", \.cpu),
-      figure("publish, ask, collect, verify", \.work, size == devices ? .atMost(1.3 * allowance) : nil),
+      figure("publish, ask, collect, verify", \.work, size >= Self.many ? .atMost(1.3 * allowance) : nil),
     ]
   }
 
