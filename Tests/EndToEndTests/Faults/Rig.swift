@@ -40,9 +40,9 @@ final class Rig {
   static let program =
     getenv("POSTURE_AGENT").map { String(cString: $0) } ?? Path.join(Repository.products, "posture-agent")
   static let isPossible =
-    geteuid() == 0 && Broker.isInstalled && CCompiler.path != nil
+    Long.isWanted && geteuid() == 0 && Broker.isInstalled && CCompiler.path != nil
     && access("/usr/include/mosquitto_plugin.h", R_OK) == 0
-  static let needs: Comment = "needs root, mosquitto, mosquitto-dev and a C compiler"
+  static let needs: Comment = "long tier: set POSTURE_LONG; needs root, mosquitto, mosquitto-dev and a C compiler"
   private static let users = (attester: "64001", courier: "64002")
 
   let options: Options
