@@ -3,7 +3,7 @@ import Posture
 /// Text consoles: `login@console`, `login@<tty>`.
 enum ConsoleDoors {
   static func look(_ context: AuthContext) -> ProbeResult {
-    let kernel = BootWords(context.system)
+    let kernel = context.system.shared { BootWords(context.system) }
     if let word = kernel.value("init"), let result = shellInsteadOfInit(word, kernel, context) { return result }
     switch context.startup.kind {
     case .systemd: return doors(context, SystemdConsoles(context, kernel).lines)

@@ -66,7 +66,7 @@ struct RescueDoor {
     if let value = environment[Self.variable] {
       return (value, unit.values("Environment").last { $0.value.contains(Self.variable) }?.place)
     }
-    let kernel = BootWords(context.system)
+    let kernel = context.system.shared { BootWords(context.system) }
     if let value = kernel.environment(Self.variable) { return (value, kernel.place) }
     let settings = SystemdConfiguration.settings("system.conf", context.system)
     for setting in settings.reversed() where setting.key == "DefaultEnvironment" {

@@ -7,7 +7,7 @@ struct KernelCommandLine: Sendable {
 
   /// The running one, else what the boot loader's entries hold.
   init(_ system: System) {
-    let boot = BootWords(system)
+    let boot = system.shared { BootWords(system) }
     words = Array(boot.words.prefix(Self.mostWords))
     place = boot.place.map { Place($0.file) } ?? Place("/etc/default/grub")
   }
