@@ -2,10 +2,10 @@ import Glibc
 
 /// What a directory holds.
 public enum Directory {
-  /// Makes one below /tmp for this process's user alone; the caller removes it.
-  public static func makeTemporary(_ name: String) throws(SystemError) -> String {
-    var template = Array("/tmp/\(name).XXXXXX".utf8CString)
-    guard mkdtemp(&template) != nil else { throw .current("make a temporary folder") }
+  /// Makes one for this process's user alone; the caller removes it.
+  public static func makeTemporary(_ name: String, in parent: String = "/tmp") throws(SystemError) -> String {
+    var template = Array("\(parent)/\(name).XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else { throw .current("make a temporary folder", parent) }
     return String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
   }
 

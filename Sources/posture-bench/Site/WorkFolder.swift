@@ -10,9 +10,9 @@ final class WorkFolder {
 
   init() throws(BenchError) {
     Self.sweep()
-    var template = Array("\(Self.base)/\(Self.stem)\(getpid()).XXXXXX".utf8CString)
-    guard let made = mkdtemp(&template) else { throw BenchError("cannot make a folder in \(Self.base)") }
-    path = String(cString: made)
+    do throws(SystemError) { path = try Directory.makeTemporary("\(Self.stem)\(getpid())", in: Self.base) } catch {
+      throw BenchError("cannot make a folder in \(Self.base)")
+    }
     // Programs that give up their rights have to get through.
     chmod(path, 0o755)
   }
