@@ -15,7 +15,7 @@ bool unpack_find(void *library, const char *name, void *function) {
 }
 
 cunpack *cunpack_open(enum cunpack_format format) {
-  static const struct format *const formats[] = {&gzip_format, &zstd_format, &xz_format, &lz4_format};
+  static const struct format *const formats[] = {&gzip_format, &zstd_format, &xz_format, &lz4_format, &bzip2_format};
   cunpack *stream = calloc(1, sizeof *stream);
   if (!stream) return NULL;
   stream->format = formats[format];

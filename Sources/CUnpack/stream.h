@@ -11,7 +11,7 @@ struct format {
   void (*close)(void *state);
 };
 
-extern const struct format gzip_format, zstd_format, xz_format, lz4_format;
+extern const struct format gzip_format, zstd_format, xz_format, lz4_format, bzip2_format;
 
 /// A function of a library that was opened; false where there is none.
 bool unpack_find(void *library, const char *name, void *function);

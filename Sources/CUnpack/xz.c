@@ -42,7 +42,7 @@ static void *open_xz(void) {
   if (!xz) return NULL;
   int (*init)(struct lzma_layout *, uint64_t, uint32_t) = NULL;
   xz->library = dlopen("liblzma.so.5", RTLD_NOW | RTLD_LOCAL);
-  if (unpack_find(xz->library, "lzma_stream_decoder", &init) && unpack_find(xz->library, "lzma_code", &xz->code) &&
+  if (unpack_find(xz->library, "lzma_auto_decoder", &init) && unpack_find(xz->library, "lzma_code", &xz->code) &&
       unpack_find(xz->library, "lzma_end", &xz->end) && init(&xz->stream, most_memory, 0) == LZMA_FINE)
     return xz;
   close_xz(xz);

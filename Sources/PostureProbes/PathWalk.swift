@@ -10,6 +10,8 @@ struct PathWalk {
   private static let maximalLinks = 40
 
   let root: Int32
+  /// Small files stand for links (``CopiedLinks``).
+  var hasCopies = false
 
   func open(_ path: String, _ flags: Int32) throws(SystemError) -> Int32 {
     var folders: [Int32] = []
@@ -20,7 +22,7 @@ struct PathWalk {
       let here = folders.last ?? root
       if part == ".." {
         if let left = folders.popLast() { close(left) }
-      } else if let target = Self.link(here, part), !(parts.isEmpty && flags & O_NOFOLLOW != 0) {
+      } else if let target = target(here, part), !(parts.isEmpty && flags & O_NOFOLLOW != 0) {
         links += 1
         guard links <= Self.maximalLinks else { throw SystemError(ELOOP, doing: "open", path: path) }
         if target.hasPrefix("/") {
@@ -35,6 +37,20 @@ struct PathWalk {
       }
     }
     return try step(folders.last ?? root, ".", flags, path)
+  }
+
+  /// The target of a link at the end of a path; nil where it is none.
+  func link(_ path: String) -> String? {
+    let parts = Self.parts(path)
+    guard let name = parts.last,
+      let fd = try? open(parts.dropLast().joined(separator: "/"), Descriptor.pathOnly | O_DIRECTORY)
+    else { return nil }
+    let folder = Descriptor(owning: fd)
+    return target(folder.number, name)
+  }
+
+  private func target(_ folder: Int32, _ name: String) -> String? {
+    Self.link(folder, name) ?? (hasCopies ? CopiedLinks.target(folder, name) : nil)
   }
 
   private func step(_ folder: Int32, _ name: String, _ flags: Int32, _ path: String) throws(SystemError) -> Int32 {

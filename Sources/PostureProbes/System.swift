@@ -72,14 +72,14 @@ public final class System: Sendable {
   private let directory: Int32
   /// Whose files stand for root's.
   private let unpacker: Unpacker?
-  /// Do without openat2(2).
+  /// Do without openat2(2), which knows real links alone.
   private let walksByStep: Bool
+  private let walk: PathWalk
   private let memory = Mutex(Memory())
 
   private struct Memory {
     var files: [String: Result<File, Unreadable>] = [:]
     var lists: [String: Result<[String], Unreadable>] = [:]
-    /// By path, with a dash in front for a link itself.
     var statuses: [String: Result<Status, Unreadable>] = [:]
     var links: [String: String?] = [:]
     var opens = 0
@@ -97,12 +97,13 @@ public final class System: Sendable {
 
   init(root: String, now: Int64, walksByStep: Bool) throws(SystemError) {
     self.root = root
-    self.walksByStep = walksByStep
     self.now = now
     isLive = root == "/"
     let top = try Descriptor.open(root, Descriptor.pathOnly | O_DIRECTORY)
     unpacker = root == "/" ? nil : Unpacker(try top.status(root), process: geteuid())
     directory = top.release()
+    walk = PathWalk(root: directory, hasCopies: root != "/" && CopiedLinks.areIn(directory))
+    self.walksByStep = walksByStep || walk.hasCopies
   }
 
   deinit { close(directory) }
@@ -185,7 +186,7 @@ public final class System: Sendable {
         guard error.errno == ENOSYS || error.errno == EPERM else { throw error }
       }
     }
-    return try PathWalk(root: directory).open(relative, flags)
+    return try walk.open(relative, flags)
   }
 
   // MARK: Names
@@ -209,18 +210,17 @@ public final class System: Sendable {
     } catch { throw Unreadable(error) }
   }
 
-  /// What is at `path`; `following` false looks at a symlink itself.
-  public func status(_ path: String, following: Bool = true) throws(Unreadable) -> Status {
-    let key = following ? path : "-\(path)"
-    if let known = memory.withLock({ $0.statuses[key] }) { return try known.get() }
-    let result = Result { () throws(Unreadable) in try look(at: path, following) }
-    memory.withLock { $0.statuses[key] = result }
+  /// What is at `path`, links followed.
+  public func status(_ path: String) throws(Unreadable) -> Status {
+    if let known = memory.withLock({ $0.statuses[path] }) { return try known.get() }
+    let result = Result { () throws(Unreadable) in try look(at: path) }
+    memory.withLock { $0.statuses[path] = result }
     return try result.get()
   }
 
-  private func look(at path: String, _ following: Bool) throws(Unreadable) -> Status {
+  private func look(at path: String) throws(Unreadable) -> Status {
     do throws(SystemError) {
-      let file = Descriptor(owning: try open(path, Descriptor.pathOnly | (following ? 0 : O_NOFOLLOW)))
+      let file = Descriptor(owning: try open(path, Descriptor.pathOnly))
       let status = try file.status(path)
       let (owner, group) = owners(status)
       return Status(status, owner: owner, group: group)
@@ -244,6 +244,10 @@ public final class System: Sendable {
   }
 
   private func readLink(_ path: String) -> String? {
+    if walk.hasCopies {
+      memory.withLock { _ = $0.visited.insert(path) }
+      return walk.link(path)
+    }
     guard let fd = try? open(path, Descriptor.pathOnly | O_NOFOLLOW) else { return nil }
     let file = Descriptor(owning: fd)
     return PathWalk.link(file.number, "")

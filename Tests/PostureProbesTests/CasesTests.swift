@@ -8,8 +8,14 @@ struct CasesTests {
   @Test func `there are cases`() { #expect(Case.all.count > 90) }
 
   @Test(arguments: Case.all)
-  func situation(_ situation: Case) throws {
-    try situation.staged { root in
+  func situation(_ situation: Case) throws { try judge(situation) }
+
+  /// A copy that was made by a program that knows no links says the same.
+  @Test(.enabled(if: Long.isWanted), arguments: Case.all)
+  func `situation without links`(_ situation: Case) throws { try judge(situation, hasLinks: false) }
+
+  private func judge(_ situation: Case, hasLinks: Bool = true) throws {
+    try situation.staged(hasLinks: hasLinks) { root in
       let system = try System(root: root)
       var facts = AuthPolicyProbe(services: situation.services).run(on: system)
       facts.add(KeyringProbe().run(on: system))

@@ -151,6 +151,31 @@ import Testing
     #expect(grown < 256)
   }
 
+  /// In a process of its own, so that its peak is that of the parsers alone: a batch that would take much more than the
+  /// same thing before it shows, however short that was.
+  @Test(.enabled(if: Long.isWanted), .timeLimit(.minutes(10)))
+  func `no changed file takes a multiple of its size`() async {
+    await #expect(processExitsWith: .success) {
+      var random = SplitMix(0x0905_7A6E)
+      func run(_ count: Int) {
+        for _ in 0..<count {
+          let (original, parser) = Self.corpus.randomElement(using: &random)!
+          parser(Self.changed(original, &random))
+        }
+      }
+      run(2_000)
+      // The largest input has 16 KiB; what a parser makes of it, words and places, takes some dozen times as much.
+      let largest = (16 << 10) * 64
+      for batch in 0..<100 {
+        Measure.forgetPeak()
+        let before = Measure.peakBytes
+        run(500)
+        let more = Measure.peakBytes - before
+        try #require(more < largest, "batch \(batch): \(more) bytes")
+      }
+    }
+  }
+
   private static func time(_ body: () -> Void) -> Int64 {
     let start = Clock.processNanoseconds
     body()

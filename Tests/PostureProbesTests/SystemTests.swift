@@ -22,6 +22,34 @@ struct SystemTests {
     #expect(system.link("/etc/target") == nil)
   }
 
+  @Test func `a copy without links is read as what it is a copy of`() throws {
+    let tree = try FixtureTree([
+      "/bin": "usr/bin", "/usr/bin/busybox": "program", "/usr/bin/sh": "busybox", "/usr/bin/ash": "/bin/busybox",
+      "/etc/systemd/system/default.target": "multi-user.target", "/etc/loop": "../etc/loop",
+      "/etc/hostname": "machine", "/etc/word": "none", "/etc/line": "/usr/bin/busybox\n",
+    ])
+    let system = try System(root: tree.root)
+    #expect(try system.read("/bin/sh").text == "program")
+    #expect(try system.read("/bin/ash").text == "program")
+    #expect(try system.list("/bin") == ["ash", "busybox", "sh"])
+    #expect(system.link("/bin/sh") == "busybox")
+    #expect(system.link("/bin") == "usr/bin")
+    #expect(system.link("/etc/systemd/system/default.target") == "multi-user.target")
+    #expect(throws: System.Unreadable.loop) { try system.read("/etc/loop") }
+    for (file, text) in [("hostname", "machine"), ("word", "none"), ("line", "/usr/bin/busybox\n")] {
+      #expect(try system.read("/etc/\(file)").text == text)
+      #expect(system.link("/etc/\(file)") == nil)
+    }
+  }
+
+  @Test func `in an ordinary tree a path in a file is text`() throws {
+    let tree = try FixtureTree(["/usr/bin/sh": "x", "/etc/path": "/usr/bin/sh"])
+    tree.link("/bin", to: "usr/bin")
+    let system = try System(root: tree.root)
+    #expect(try system.read("/etc/path").text == "/usr/bin/sh")
+    #expect(system.link("/etc/path") == nil)
+  }
+
   @Test(.timeLimit(.minutes(1)), arguments: [false, true])
   func `what is no regular file costs nothing`(walksByStep: Bool) throws {
     let tree = try FixtureTree(["/etc/folder/file": "x"])

@@ -28,12 +28,19 @@ public struct Case: Sendable, CustomStringConvertible {
     expected.want.compactMap { $0["door"]?.string }.filter { $0.hasPrefix("pam@") }.map { String($0.dropFirst(4)) }
   }
 
-  /// Runs `body` with a copy of the tree that has its modes and belongs to root (where we are root).
-  public func staged<Result>(_ body: (String) throws -> Result) throws -> Result {
+  /// Puts each link's target as text into a file in its place.
+  private static let withoutLinks = #"""
+    find "$1" -type l -exec sh -c 'for link; do target=$(readlink "$link"); rm "$link"; printf %s "$target" >"$link"; done' _ {} +
+    """#
+
+  /// Runs `body` with a copy of the tree that has its modes and belongs to root (where we are root); `hasLinks` false:
+  /// as a program leaves it that knows no links.
+  public func staged<Result>(hasLinks: Bool = true, _ body: (String) throws -> Result) throws -> Result {
     try TemporaryFolder.with { top in
       chmod(top, 0o755)
       let root = "\(top)/root"
       _ = try Command("/bin/cp", ["-a", "\(folder)/root", root]).run()
+      if !hasLinks { _ = try Command("/bin/sh", ["-c", Self.withoutLinks, "_", root]).run() }
       if geteuid() == 0 { _ = try Command("/bin/chown", ["-hR", "0:0", root]).run() }
       let modes = (try? AtomicFile.readAny("\(folder)/modes.txt")).map { String(decoding: $0, as: UTF8.self) } ?? ""
       for line in modes.split(separator: "\n") {

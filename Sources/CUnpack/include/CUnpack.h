@@ -7,7 +7,8 @@
 
 typedef struct cunpack cunpack;
 
-enum cunpack_format { CUNPACK_GZIP, CUNPACK_ZSTD, CUNPACK_XZ, CUNPACK_LZ4 };
+/// XZ stands for its older form, lzma, too.
+enum cunpack_format { CUNPACK_GZIP, CUNPACK_ZSTD, CUNPACK_XZ, CUNPACK_LZ4, CUNPACK_BZIP2 };
 
 enum cunpack_status {
   /// Go on, with more input where all of it was taken.

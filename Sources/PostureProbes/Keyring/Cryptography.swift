@@ -20,15 +20,44 @@ enum Cryptography {
     return Array(out.prefix(Int(count)))
   }
 
-  /// PBKDF2 with HMAC-SHA-512 (RFC 8018).
-  static func pbkdf2SHA512(_ password: [UInt8], salt: [UInt8], iterations: Int32, length: Int) -> [UInt8]? {
-    guard let method = EVP_MD_fetch(nil, "SHA512", nil) else { return nil }
+  /// PBKDF2 with the HMAC of a hash (RFC 8018).
+  static func pbkdf2(
+    _ hash: String, _ password: [UInt8], salt: [UInt8], iterations: Int32, length: Int
+  ) -> [UInt8]? {
+    guard let method = EVP_MD_fetch(nil, hash, nil) else { return nil }
     defer { EVP_MD_free(method) }
     var key = [UInt8](repeating: 0, count: length)
     let text = password.map(CChar.init(bitPattern:))
     let isMade = PKCS5_PBKDF2_HMAC(
       text, Int32(text.count), salt, Int32(salt.count), iterations, method, Int32(length), &key)
     return isMade == 1 ? key : nil
+  }
+
+  /// AES-XTS, each sector with its number as initial vector (`plain64`). The key is both keys, 32 or 64 bytes.
+  static func decryptAESXTS(_ bytes: [UInt8], key: [UInt8], sectorSize: Int) -> [UInt8]? {
+    guard let cipher = EVP_CIPHER_fetch(nil, key.count == 64 ? "AES-256-XTS" : "AES-128-XTS", nil),
+      let context = EVP_CIPHER_CTX_new()
+    else { return nil }
+    defer {
+      EVP_CIPHER_CTX_free(context)
+      EVP_CIPHER_free(cipher)
+    }
+    guard EVP_DecryptInit_ex2(context, cipher, key, nil, nil) == 1 else { return nil }
+    var out = [UInt8](repeating: 0, count: bytes.count)
+    for sector in 0..<bytes.count / sectorSize {
+      let vector = (0..<16).map { $0 < 8 ? UInt8(truncatingIfNeeded: sector >> (8 * $0)) : 0 }
+      var count: Int32 = 0
+      let isDone = bytes.withUnsafeBufferPointer { bytes in
+        out.withUnsafeMutableBufferPointer { out in
+          EVP_DecryptInit_ex2(context, nil, nil, vector, nil) == 1
+            && EVP_DecryptUpdate(
+              context, out.baseAddress! + sector * sectorSize, &count, bytes.baseAddress! + sector * sectorSize,
+              Int32(sectorSize)) == 1
+        }
+      }
+      guard isDone, Int(count) == sectorSize else { return nil }
+    }
+    return out
   }
 
   enum BlockMode: String {

@@ -155,4 +155,17 @@ struct AccountsTests {
     #expect(all["root"]?.password == .unreadable)
     #expect(all.result.gaps.map(\.checks) == [[.passcode]])
   }
+
+  @Test func `one empty password is one finding, whatever opens by it`() throws {
+    let people = try PeopleTree(services: ["login", "sudo", "su"])
+    try people.tree.write("/sbin/init", "")
+    try people.tree.write("/usr/lib/systemd/system/getty@.service", "[Service]\nExecStart=-/sbin/agetty - linux\n")
+    try people.tree.write("/etc/sudoers", "%sudo ALL=(ALL) ALL\n", mode: 0o440)
+    try people.tree.write("/etc/shadow", "alice::19700:0:99999:7:::\n")
+    let evidence = Judge.evidence(of: try people.facts, under: .entry)
+    let findings = evidence.findings.filter { $0.code == "emptyPassword" }
+    #expect(findings.count == 1 && findings.first?.severity == .high)
+    let checks = evidence.checks.filter { $0.findings.contains(findings[0].id) }.map(\.name)
+    #expect(checks == [.passcode, .ownerAuthentication, .elevation])
+  }
 }

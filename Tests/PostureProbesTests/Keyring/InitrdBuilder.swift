@@ -34,6 +34,7 @@ enum InitrdBuilder {
   static let packers: [(format: String, tool: String, arguments: [String])] = [
     ("gzip", "/usr/bin/gzip", ["-c"]), ("xz", "/usr/bin/xz", ["-c", "--check=crc32"]),
     ("zstd", "/usr/bin/zstd", ["-q", "-c"]), ("lz4", "/usr/bin/lz4", ["-q", "-l", "-c"]),
+    ("bzip2", "/usr/bin/bzip2", ["-c"]), ("lzma", "/usr/bin/xz", ["-c", "--format=lzma"]),
   ]
 
   static func packed(_ bytes: [UInt8], with format: String) throws -> [UInt8] {

@@ -42,7 +42,10 @@ struct KeyringFuzzTests {
         _ = MountTable.mountinfo(text($0))
         _ = MountTable.fstab(text($0))
       },
-      Reader(name: "settings", seed: Array("[Wallet][$i]\nEnabled[$i]=false\n;x\n".utf8)) { _ = KeyFile(text($0)) },
+      Reader(name: "settings", seed: Array("[Wallet][$i]\nEnabled[$i]=false\n;x\n".utf8)) {
+        var config = KConfig(group: "Wallet")
+        config.read(text($0), path: "/kwalletrc")
+      },
       Reader(name: "archive", seed: InitrdBuilder.archive([("etc/crypttab", crypttab), ("a/b", "c")])) {
         var archive = CPIOReader { $0.hasPrefix("etc/") }
         _ = try? archive.feed($0[...])

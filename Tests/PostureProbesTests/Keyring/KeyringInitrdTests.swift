@@ -145,6 +145,37 @@ struct KeyringInitrdTests: VolumeTrees {
     #expect(InitrdFinder(system: try System(root: bare.root)).find() == nil)
   }
 
+  // MARK: Remembered
+
+  @Test func `an image that has not changed is not unpacked again`() throws {
+    let tree = try FixtureTree()
+    var memory = InitrdMemory()
+    var reads = 0
+    func found() throws -> InitrdMemory.Found {
+      let system = try System(root: tree.root)
+      return memory.found(system, "/image", section: nil) {
+        reads += 1
+        return InitrdMemory.Found { () throws(InitrdFault) in
+          InitrdDigest(try InitrdImage.read(system, "/image"))
+        }
+      }
+    }
+    try tree.write("/image", InitrdBuilder.archive("one"))
+    // Just now it may still be written to.
+    for _ in 0..<2 { #expect(try found().get().holds("/one")) }
+    #expect(reads == 2)
+    memory = InitrdMemory(settling: -1)
+    for _ in 0..<3 { #expect(try found().get().holds("/one")) }
+    #expect(reads == 3)
+    // Time stamps are as fine as the kernel's clock ticks.
+    usleep(20_000)
+    try tree.overwrite("/image", InitrdBuilder.archive("two"))
+    #expect(try found().get().holds("/two"))
+    #expect(try !found().get().holds("/one"))
+    unlink(tree.place("/image"))
+    #expect(try found() == .failure(.unreadable(.missing)))
+  }
+
   // MARK: What it decides
 
   private let plugin = "usr/lib/x86_64-linux-gnu/cryptsetup/libcryptsetup-token-systemd-tpm2.so"
@@ -206,6 +237,9 @@ struct KeyringInitrdTests: VolumeTrees {
 
   @Test func `an image that cannot be read is unknown, one that is none is passed over`() throws {
     let tree = try tree()
+    // The start of what lzop makes.
+    try tree.write("/boot/initrd.img-6.1", [0x89, 0x4C, 0x5A, 0x4F, 0x00, 0x0D, 0x0A, 0x1A, 0x0A, 0x10])
+    #expect(try root(tree).cause?.observed.contains("lzop") == true && root(tree).answer == .unknown)
     try tree.write("/boot/initrd.img-6.1", "placeholder")
     let door = try root(tree)
     #expect(door.opening == .passcode && door.because.last == Reason("initrd.noArchive", file: "/boot/initrd.img-6.1"))

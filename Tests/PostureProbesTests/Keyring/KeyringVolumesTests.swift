@@ -279,6 +279,22 @@ struct KeyringVolumesTests: VolumeTrees {
     #expect(try root(tree).answer == .unknown)
   }
 
+  @Test func `an empty passphrase opens what it was tried on, and nothing else`() {
+    func opening(_ trials: Bool?..., isTried: Bool) -> Opening? {
+      let slots = trials.enumerated().map { LUKSHeader.Slot(id: "\($0.offset)", opensWithNothing: $0.element) }
+      var plan = UnlockPlan(key: .none)
+      plan.triesEmptyPassword = isTried
+      return VolumeWays(LUKSHeader(version: 2, slots: slots), plan, Place("/etc/crypttab")).opening
+    }
+    for isTried in [true, false] {
+      #expect(opening(false, true, isTried: isTried) == .always)
+      #expect(opening(nil, true, isTried: isTried) == .always)
+      #expect(opening(false, false, isTried: isTried) == .passcode)
+    }
+    #expect(opening(false, nil, isTried: true) == nil)
+    #expect(opening(false, nil, isTried: false) == .passcode)
+  }
+
   @Test func `a data volume is shown and counts in no check`() throws {
     let tree = try tree(
       crypttab: "data UUID=11 none luks\n", fstab: "/dev/sda1 / ext4 x 0 1\n/dev/mapper/data /srv ext4 x 0 2\n")

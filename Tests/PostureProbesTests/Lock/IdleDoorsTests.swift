@@ -87,7 +87,8 @@ struct IdleDoorsTests {
   @Test(arguments: [
     ("", Answer.required), ("[Daemon]\nAutolock=false\n", .notRequired), ("[Daemon]\nTimeout=0\n", .notRequired),
     ("[Daemon]\nTimeout=30\n", .required), ("[Other]\nAutolock=false\n", .required),
-    ("[Daemon]\nAutolock=no\n", .notRequired),
+    ("[Daemon]\nAutolock=no\n", .notRequired), ("[Daemon]\nAutolock=Off\n", .notRequired),
+    ("[Daemon]\nAutolock=perhaps\n", .required),
   ])
   func `KDE's own file`(_ text: String, _ expected: Answer) throws {
     #expect(try answer(.kde, "plasmashell", ["home/kim/.config/kscreenlockerrc": text]) == expected)
@@ -118,6 +119,11 @@ struct IdleDoorsTests {
     ("bindsym $mod+l exec swaylock\n", .notRequired),
     ("exec_always --no-startup-id \"swayidle -w timeout 300 'swaylock'\"\n", .required),
     ("exec swayidle -w timeout 300 ~/bin/lock.sh\n", .unknown),
+    ("set $lock 'swaylock -f -c 000000'\nexec swayidle -w timeout 300 $lock\n", .unknown),
+    ("set $lock swaylock -f\nexec swayidle -w timeout 300 '$lock'\n", .required),
+    ("set $a 300\nset $ab 'swayidle -w timeout $a swaylock'\nexec $ab\n", .required),
+    ("exec swayidle -w timeout 300 swaylock >/dev/null 2>&1 &\n", .required),
+    ("exec swayidle -w timeout 300 '$screen'\nset $screen swaylock\n", .notRequired),
   ])
   func `sway`(_ text: String, _ expected: Answer) throws {
     #expect(try answer(.sway, "sway", ["home/kim/.config/sway/config": text]) == expected)
@@ -156,6 +162,10 @@ struct IdleDoorsTests {
     ("# exec-once = hypridle\n", "", .notRequired),
     ("exec-once = waybar & hypridle\n", "listener {\n timeout = 5\n on-timeout = hyprlock\n}\n", .required),
     ("exec-once = hypridle\n", "listener {\n timeout = 5\n on-timeout = ~/lock.sh\n}\n", .unknown),
+    (
+      "$idle = hypridle\nexec-once = $idle\n", "$l = hyprlock\nlistener {\n timeout = 5\n on-timeout = $l\n}\n",
+      .required
+    ),
   ])
   func `Hyprland`(_ config: String, _ idle: String, _ expected: Answer) throws {
     let files = ["home/kim/.config/hypr/hyprland.conf": config, "home/kim/.config/hypr/hypridle.conf": idle]

@@ -150,6 +150,33 @@ struct SSHDTests {
     #expect(try people.answer("ssh@sshd") == (line.isKey ? "required token" : "closed"))
   }
 
+  private static let dsa = "ssh-dss AAAAB3NzaC1kc3MAAACBAExampleExampleExampleExampleExampleEx a\n"
+  private static let rsa = "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABgQExampleExampleExampleExampleEx a\n"
+
+  static let algorithms: [(text: String, line: String, isTaken: Bool)] = [
+    ("", dsa, false), ("PubkeyAcceptedAlgorithms +ssh-dss", dsa, true), ("PubkeyAcceptedKeyTypes +ssh-dss*", dsa, true),
+    ("PubkeyAcceptedAlgorithms ssh-ed25519", key, true), ("PubkeyAcceptedAlgorithms ssh-ed25519", rsa, false),
+    ("PubkeyAcceptedAlgorithms ssh-ed25519,rsa-sha2-*", rsa, true), ("PubkeyAcceptedAlgorithms sk-*", key, false),
+    ("PubkeyAcceptedAlgorithms -ssh-ed25519*", key, false), ("PubkeyAcceptedAlgorithms -ssh-rsa*", rsa, true),
+    ("PubkeyAcceptedAlgorithms -ssh-rsa,rsa-sha2-256,rsa-sha2-512", rsa, false),
+    ("PubkeyAcceptedAlgorithms ^ssh-ed25519", rsa, true), ("PubkeyAcceptedAlgorithms +ssh-ed25519", rsa, true),
+  ]
+
+  @Test(arguments: algorithms) func `a key counts where its kind may sign`(
+    _ text: String, _ line: String, _ isTaken: Bool
+  ) throws {
+    let people = try keyed("UsePAM no\nPasswordAuthentication no\n\(text)\n", line)
+    #expect(try people.answer("ssh@sshd") == (isTaken ? "required token" : "closed"))
+  }
+
+  @Test func `before 7.0 DSA keys are as good as others`() throws {
+    let people = try keyed("UsePAM no\nPasswordAuthentication no\n", Self.dsa)
+    try people.tree.write("/var/lib/dpkg/status", "Package: openssh-server\nVersion: 1:6.7p1-5+deb8u8\n")
+    #expect(try people.answer("ssh@sshd") == "required token")
+    try people.tree.write("/var/lib/dpkg/status", "Package: openssh-server\nVersion: 1:7.4p1-10\n")
+    #expect(try people.answer("ssh@sshd") == "closed")
+  }
+
   @Test func `forced commands let root in where only they may`() throws {
     let people = try keyed("PermitRootLogin forced-commands-only\n", "command=\"/bin/backup\" " + Self.key)
     #expect(try people.answer("ssh@sshd", "root") == "required token")

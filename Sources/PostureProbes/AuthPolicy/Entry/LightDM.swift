@@ -76,14 +76,18 @@ struct LightDM {
     return ["seat0"] + Set(named).subtracting(["seat0"]).sorted()
   }
 
-  /// `[Seat:*]` (and its old name) first, then the sections whose pattern matches.
+  /// `[Seat:*]` (and its old name) first, then the sections whose pattern matches, in the order in which the files have
+  /// first named them.
   private static func value(_ key: String, _ seat: String, _ values: [Value]) -> Value? {
     let all = values.last { $0.key == key && ($0.section == "Seat:*" || $0.section == "SeatDefaults") }
-    let own = values.last { value in
-      value.key == key && value.section.hasPrefix("Seat:") && value.section != "Seat:*"
-        && Glob.matches(seat, String(value.section.dropFirst(5)))
+    var found: [(section: String, value: Value?)] = []
+    for value in values where value.section.hasPrefix("Seat:") && value.section != "Seat:*" {
+      guard Glob.matches(seat, String(value.section.dropFirst(5))) else { continue }
+      let index = found.firstIndex { $0.section == value.section } ?? found.count
+      if index == found.count { found.append((value.section, nil)) }
+      if value.key == key { found[index].value = value }
     }
-    return own ?? all
+    return found.last { $0.value != nil }?.value ?? all
   }
 
   private static func automatic(_ seat: String, _ values: [Value]) -> AutomaticLogin? {

@@ -59,7 +59,7 @@ struct SystemdConsoles {
         guard let instance = UnitName(name)?.instance, units.canonical(name) == name else { return nil }
         let terminal = prefix == "container-getty" ? "pts/\(UnitName.unescape(instance))" : UnitName.unescape(instance)
         var line = line(name, terminal)
-        line?.isStarted = isStarted(name, prefix, terminal)
+        if line?.isStarted == true { line?.isStarted = isStarted(name, prefix, terminal) }
         return line
       }
     }
@@ -85,10 +85,18 @@ struct SystemdConsoles {
       guard let file = unit.fragment, isUnreadable(file) else { return nil }
       return ConsoleLine(terminal: terminal, reading: .unknown(file), observed: file, place: Place(file))
     }
-    return ConsoleLine(
+    var line = ConsoleLine(
       terminal: terminal, reading: TerminalReader(system: system, credentials: credentials).read(command.words),
       observed: ([Programs.base(command.program)] + command.arguments).joined(separator: " "), place: command.place,
       credential: credentials.place)
+    line.isStarted = !isRefused(unit, commands)
+    return line
+  }
+
+  /// systemd does not load a unit with several commands, unless its type allows them: a drop-in that did not clear the
+  /// command before its own leaves the terminal dead.
+  private func isRefused(_ unit: Unit, _ commands: [UnitCommand]) -> Bool {
+    commands.count > 1 && unit.last("Type")?.value != "oneshot"
   }
 
   private func isUnreadable(_ path: String) -> Bool {

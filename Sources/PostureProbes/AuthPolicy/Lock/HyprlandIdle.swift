@@ -116,7 +116,7 @@ struct HyprlandIdle {
   }
 }
 
-/// The grammar of Hyprland's files: `key = value`, `section {` … `}`, `#` comments.
+/// The grammar of Hyprland's files: `key = value`, `section {` … `}`, `$name = value`, `#` comments.
 struct HyprConfig {
   struct Setting: Hashable {
     var section: String
@@ -132,6 +132,7 @@ struct HyprConfig {
   init(_ text: String, _ path: String) {
     var settings: [Setting] = []
     var sections: [String] = []
+    var variables = ConfigVariables()
     var block = 0
     var depth = 0
     for (index, raw) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
@@ -147,10 +148,15 @@ struct HyprConfig {
       } else if let equals = line.firstIndex(of: "=") {
         var keys = line[..<equals].trimmed.split(separator: ":").map(String.init)
         let key = keys.popLast() ?? ""
+        let value = variables.expand(line[line.index(after: equals)...].trimmed)
+        if key.hasPrefix("$") {
+          variables.set(key, value)
+          continue
+        }
         settings.append(
           Setting(
             section: (sections + keys).joined(separator: ":"), block: block, key: key,
-            value: line[line.index(after: equals)...].trimmed, place: Place(path, line: index + 1)))
+            value: value, place: Place(path, line: index + 1)))
       }
     }
     self.settings = settings

@@ -26,6 +26,8 @@ struct IdleCommands {
 struct Swayidle {
   private(set) var timeouts: [(seconds: Int, command: String)] = []
   private(set) var lockCommand: String?
+  /// A word that swayidle does not know: it gives up then.
+  private(set) var stray: String?
 
   /// Words after the program's name.
   init(arguments: [String]) {
@@ -38,7 +40,9 @@ struct Swayidle {
       case "lock": lockCommand = rest.popFirst()
       case "resume", "before-sleep", "after-resume", "unlock", "idlehint": _ = rest.popFirst()
       case "-C", "-S": _ = rest.popFirst()
-      default: break
+      case "-w", "-d": break
+      case _ where word.drop(while: \.isNumber).first.map { ">&|<".contains($0) } ?? false: return
+      default: stray = stray ?? word
       }
     }
   }
@@ -49,12 +53,14 @@ struct Swayidle {
       let one = Swayidle(arguments: ShellWords.split(line.text))
       all.timeouts += one.timeouts
       all.lockCommand = one.lockCommand ?? all.lockCommand
+      all.stray = all.stray ?? one.stray
     }
     self = all
   }
 
   /// After how many seconds which locker starts.
   var lock: (seconds: Int, locker: Locker)? {
+    if stray != nil { return nil }
     for (seconds, command) in timeouts.sorted(by: { $0.seconds < $1.seconds }) where seconds > 0 {
       if let locker = IdleCommands.locker(in: command) { return (seconds, locker) }
       if IdleCommands.locksSession(command), let locker = lockCommand.flatMap(IdleCommands.locker) {
@@ -66,9 +72,10 @@ struct Swayidle {
 
   /// A command that may lock, and is nothing that is known: a script.
   var mystery: String? {
-    timeouts.map(\.command).first { command in
-      let program = ShellWords.split(command).first ?? ""
-      return program.contains("/") || program.hasSuffix(".sh") || command.contains("lock")
-    }
+    stray
+      ?? timeouts.map(\.command).first { command in
+        let program = ShellWords.split(command).first ?? ""
+        return program.contains("/") || program.hasSuffix(".sh") || command.contains("lock")
+      }
   }
 }

@@ -22,7 +22,8 @@ struct WindowManagerIdle {
       return
     }
     var budget = 64
-    lines = Self.lines(file.text, file.path, home, &budget)
+    var variables = ConfigVariables()
+    lines = Self.lines(file.text, file.path, home, &variables, &budget)
   }
 
   private static func files(_ desktop: Desktop) -> [String] {
@@ -33,21 +34,37 @@ struct WindowManagerIdle {
 
   /// `budget` counts included files, so that files which include each other come to an end.
   private static func lines(
-    _ text: String, _ path: String, _ home: UserFiles, _ budget: inout Int
+    _ text: String, _ path: String, _ home: UserFiles, _ variables: inout ConfigVariables, _ budget: inout Int
   ) -> [ConfigLine] {
     var result: [ConfigLine] = []
     for line in LogicalLines(text, comments: ["#"]) {
-      let words = ShellWords.split(line.text)
+      if let (name, value) = setting(line.text) {
+        variables.set(name, variables.expand(value))
+        continue
+      }
+      let text = variables.expand(line.text)
+      let words = ShellWords.split(text)
       if words.first == "include", words.count > 1 {
         for (text, path) in budget > 0 ? included(words[1], home) : [] where budget > 0 {
           budget -= 1
-          result += lines(text, path, home, &budget)
+          result += lines(text, path, home, &variables, &budget)
         }
       } else {
-        result.append(ConfigLine(words: words, text: line.text, place: Place(path, line: line.number)))
+        result.append(ConfigLine(words: words, text: text, place: Place(path, line: line.number)))
       }
     }
     return result
+  }
+
+  /// `set $name value`, quotes around the whole value taken off.
+  private static func setting(_ line: String) -> (name: String, value: String)? {
+    let parts = line.split(maxSplits: 2) { $0 == " " || $0 == "\t" }
+    guard parts.count == 3, parts[0] == "set", parts[1].hasPrefix("$") else { return nil }
+    let value = parts[2].trimmed
+    guard let quote = value.first, quote == "'" || quote == "\"", value.count > 1, value.last == quote,
+      !value.dropFirst().dropLast().contains(quote)
+    else { return (String(parts[1]), value) }
+    return (String(parts[1]), String(value.dropFirst().dropLast()))
   }
 
   /// A file, or `folder/*`.

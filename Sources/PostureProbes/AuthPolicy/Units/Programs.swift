@@ -16,21 +16,10 @@ enum Programs {
   static func target(of path: String, _ system: System) -> String {
     var path = path
     for _ in 0..<16 {
-      guard let next = link(path, system) else { break }
+      guard let next = system.link(path) else { break }
       path = next.hasPrefix("/") ? next : join(path, next)
     }
     return path
-  }
-
-  /// The target of a link. A copy of a tree made without links (git's core.symlinks=false, a FAT medium) keeps the target
-  /// as the text of a small file: no program and no unit file is one bare path.
-  static func link(_ path: String, _ system: System) -> String? {
-    if let target = system.link(path) { return target }
-    guard !system.isLive, let status = try? system.status(path), status.kind == .regular, status.size < 256,
-      status.size > 0, let text = system.text(path), text.hasPrefix("/") || text.hasPrefix("../"),
-      !text.contains(where: \.isWhitespace)
-    else { return nil }
-    return text
   }
 
   private static func join(_ path: String, _ relative: String) -> String {

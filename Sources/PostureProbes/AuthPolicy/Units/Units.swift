@@ -37,9 +37,7 @@ final class Units: Sendable {
     self.paths = paths
     links = paths.reduce(into: [:]) { links, entry in
       guard Self.linked.contains(where: entry.key.hasSuffix) else { return }
-      let isOwn = entry.value.hasPrefix("/etc/")
-      let target = isOwn ? Programs.link(entry.value, system) : system.link(entry.value)
-      guard let name = target?.split(separator: "/").last, name != entry.key else { return }
+      guard let name = system.link(entry.value)?.split(separator: "/").last, name != entry.key else { return }
       links[entry.key] = String(name)
     }
     aliases = Dictionary(grouping: links.keys) { [links, paths] name in Self.follow(name, links, paths) }

@@ -69,7 +69,7 @@ struct KWallet: Hashable, Sendable {
     switch hash {
     case .pbkdf2SHA512:
       guard let salt, !salt.isEmpty else { return nil }
-      return Cryptography.pbkdf2SHA512([], salt: salt, iterations: Self.rounds, length: 56)
+      return Cryptography.pbkdf2("SHA512", [], salt: salt, iterations: Self.rounds, length: 56)
     case .sha1:
       var sum = Cryptography.digest("SHA1", [])
       for _ in 1..<Self.rounds1 { sum = sum.flatMap { Cryptography.digest("SHA1", $0[...]) } }

@@ -96,15 +96,10 @@ private struct KWalletSettings {
   init(_ home: Home) {
     let own = [".config/kwalletrc", ".kde/share/config/kwalletrc", ".kde4/share/config/kwalletrc"]
       .lazy.compactMap { try? home.read($0, cap: 64 << 10) }.first
-    let settings = KeyFile(own?.text ?? "")
-    let common = KeyFile(home.system.text("/etc/xdg/kwalletrc") ?? "")
-    func value(_ key: String) -> String? {
-      // `[$i]` makes the machine's word the last one.
-      if let fixed = common["Wallet", "\(key)[$i]"] { return fixed }
-      return settings["Wallet", key] ?? common["Wallet", key]
-    }
-    isEnabled = !["false", "off", "no", "0"].contains(value("Enabled")?.lowercased() ?? "true")
-    name = value("Default Wallet") ?? "kdewallet"
+    var settings = KConfig(group: "Wallet", of: "kwalletrc", home.system)
+    if let own { settings.read(own.text, path: home.path("kwalletrc")) }
+    isEnabled = settings["Enabled"].map(KConfig.isTrue) ?? true
+    name = settings["Default Wallet"] ?? "kdewallet"
   }
 
   func isDefault(_ wallet: some StringProtocol) -> Bool { wallet == name }

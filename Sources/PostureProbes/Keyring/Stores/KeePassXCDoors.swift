@@ -8,7 +8,7 @@ enum KeePassXCDoors {
     for person in context.people {
       let home = Home(context.system, person)
       let path = ".config/keepassxc/keepassxc.ini"
-      guard let file = try? home.read(path, cap: 256 << 10), isServing(KeyFile(file.text)) else { continue }
+      guard let file = try? home.read(path, cap: 256 << 10), isServing(file.text, home.path(path)) else { continue }
       let cause = Cause(
         "providerOnlyWhileRunning", observed: "KeePassXC is to serve secrets (FdoSecrets)",
         evidence: [Place(home.path(path))])
@@ -17,7 +17,9 @@ enum KeePassXCDoors {
     return result
   }
 
-  private static func isServing(_ settings: KeyFile) -> Bool {
-    settings["FdoSecrets", "Enabled"]?.lowercased() == "true"
+  private static func isServing(_ text: String, _ path: String) -> Bool {
+    var settings = KConfig(group: "FdoSecrets")
+    settings.read(text, path: path)
+    return settings["Enabled"]?.lowercased() == "true"
   }
 }

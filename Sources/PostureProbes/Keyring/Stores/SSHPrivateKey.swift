@@ -74,22 +74,11 @@ enum SSHPrivateKey: Hashable, Sendable {
     }
   }
 
-  /// From the alphabet with `+`, `/` and padding.
-  private static func decoded(_ body: [String]) -> [UInt8]? {
-    let letters = body.flatMap(\.utf8).compactMap { byte -> UInt8? in
-      switch byte {
-      case UInt8(ascii: "="): nil
-      case UInt8(ascii: "+"): UInt8(ascii: "-")
-      case UInt8(ascii: "/"): UInt8(ascii: "_")
-      default: byte
-      }
-    }
-    return Base64URL.decode(letters[...])
-  }
-
   /// OpenSSH's PROTOCOL.key: magic, cipher, kdf, kdf options, number of keys, public keys, the rest.
   private static func openSSH(_ body: [String]) -> SSHPrivateKey {
-    guard let bytes = decoded(body), bytes.starts(with: "openssh-key-v1\0".utf8) else { return .damaged("not base64") }
+    guard let bytes = Base64.decode(body.joined().utf8), bytes.starts(with: "openssh-key-v1\0".utf8) else {
+      return .damaged("not base64")
+    }
     var reader = ByteReader(bytes, from: 15)
     guard let cipher = text(&reader), text(&reader) != nil, string(&reader) != nil, reader.big32() == 1,
       let publicKey = string(&reader), let rest = string(&reader)
@@ -124,7 +113,7 @@ enum SSHPrivateKey: Hashable, Sendable {
 
   /// TSSPrivKey (tpm2-openssl): SEQUENCE { OID, [0] emptyAuth BOOLEAN, … }.
   private static func tss2(_ body: [String]) -> SSHPrivateKey {
-    guard let bytes = decoded(body), let mark = emptyAuth(bytes) else { return .damaged("not DER") }
+    guard let bytes = Base64.decode(body.joined().utf8), let mark = emptyAuth(bytes) else { return .damaged("not DER") }
     return .tpm(password: !mark)
   }
 

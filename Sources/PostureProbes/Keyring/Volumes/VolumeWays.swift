@@ -21,7 +21,9 @@ struct VolumeWays: Hashable, Sendable {
     takeOpen(header)
     for slot in header.slots where !slot.tokens.isEmpty { take(slot) }
     takePlain(header.slots.filter { $0.tokens.isEmpty })
-    if plan.triesEmptyPassword {
+    takeEmptyPassphrase(header.slots)
+    // A slot that was not tried may be one for the empty passphrase.
+    if plan.triesEmptyPassword, header.slots.contains(where: { $0.opensWithNothing == nil }) {
       unknown(Cause("notModelled", observed: "an empty passphrase is tried, and may be enrolled", evidence: [place]))
     }
     // What else it may do only matters where it is not open anyway.
@@ -64,6 +66,13 @@ struct VolumeWays: Hashable, Sendable {
     }
     for slot in header.slots where slot.isOpen {
       takeAlways("volumeNotEncrypted", "slot \(slot.id) holds the key as it is", place, "luks.nullCipher")
+    }
+  }
+
+  /// Enter opens it, whether the system tries that by itself or somebody does.
+  private mutating func takeEmptyPassphrase(_ slots: [LUKSHeader.Slot]) {
+    for slot in slots where slot.opensWithNothing == true {
+      takeAlways("openSecret", "slot \(slot.id) opens with an empty passphrase", place, "luks.emptyPassphrase")
     }
   }
 

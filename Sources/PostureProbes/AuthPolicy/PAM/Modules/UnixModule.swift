@@ -67,10 +67,11 @@ extension PAM {
 
     private var passcode: ModuleAnswer { .proof(of: FactorSet(.passcode), else: .authenticationError) }
 
+    /// The password is the cause, whatever number of stacks accept it.
     private func emptyGrant(_ code: String, _ account: Account) -> Cause {
       Cause(
         code, observed: "password \(account.password.rawValue), and \(question.entry.module) accepts it",
-        evidence: [account.place, question.entry.place])
+        evidence: [account.place])
     }
 
     private func accepting(_ accepts: Bool?, _ grant: Cause) -> ModuleAnswer {

@@ -15,9 +15,11 @@ struct AuthorizedKeys: Sendable {
   private let system: System
   private let account: Account
   private let isStrict: Bool
+  private let algorithms: SSHDAlgorithms
 
   /// With `isStrict` files that others may write are passed over (StrictModes).
-  init(_ system: System, _ account: Account, isStrict: Bool) {
+  init(_ system: System, _ account: Account, isStrict: Bool, algorithms: SSHDAlgorithms = SSHDAlgorithms()) {
+    self.algorithms = algorithms
     self.system = system
     self.account = account
     self.isStrict = isStrict
@@ -78,7 +80,7 @@ struct AuthorizedKeys: Sendable {
 
   private func add(_ text: String, _ path: String, to result: inout Content) {
     for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
-      guard let entry = Entry(line), !entry.isExpired(now: system.now) else { continue }
+      guard let entry = Entry(line), !entry.isExpired(now: system.now), algorithms.accept(entry.type) else { continue }
       let place = Place(path, line: index + 1)
       if entry.isAuthority {
         result.authority = result.authority ?? place
@@ -105,9 +107,8 @@ struct AuthorizedKeys: Sendable {
       options = index == 0 ? [] : Self.split(words[0], at: ",")
     }
 
-    /// DSA keys are refused since OpenSSH 7.0.
     private static let types: Set = [
-      "ssh-rsa", "ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521",
+      "ssh-rsa", "ssh-dss", "ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521",
       "sk-ssh-ed25519@openssh.com", "sk-ecdsa-sha2-nistp256@openssh.com", "rsa-sha2-256", "rsa-sha2-512",
     ]
 

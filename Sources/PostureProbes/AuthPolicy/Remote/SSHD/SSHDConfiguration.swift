@@ -101,6 +101,7 @@ struct SSHDConfiguration: Sendable {
     "dsaauthentication": "pubkeyauthentication",
     "rsaauthentication": "obsolete",
     "keepalive": "tcpkeepalive",
+    "pubkeyacceptedkeytypes": "pubkeyacceptedalgorithms",
   ]
 
   // MARK: Evaluation

@@ -10,6 +10,7 @@ struct SSHDServer: Sendable {
   private let arguments: [String]
   private let canBeAsked: Bool
   private let admitsRootByDefault: Bool
+  private let takesDSAByDefault: Bool
 
   /// nil where sshd is not installed.
   init?(_ context: AuthContext) {
@@ -22,27 +23,34 @@ struct SSHDServer: Sendable {
     configuration = SSHDConfiguration(file, options: command.options, on: system)
     everybody = configuration.hasMatches ? nil : SSHDWord()
     arguments = ["-f", file] + command.options.flatMap { ["-o", $0] }
-    admitsRootByDefault = Self.admitsRootByDefault(context)
+    let isBefore7 = Self.version(context).map { $0 < PAM.Version(7, 0) } ?? Self.isOld(context.distribution)
+    admitsRootByDefault = isBefore7 || Self.isRedHat7(context.distribution)
+    takesDSAByDefault = isBefore7
     canBeAsked = system.isLive && program == Tool.sshd.rawValue
   }
 
-  /// Releases whose sshd is from before 7.0, or keeps that one rule of then.
+  /// Releases whose sshd is from before 7.0.
   private static let oldReleases: Set = [
     "debian:6", "debian:7", "debian:8", "raspbian:7", "raspbian:8", "ubuntu:10", "ubuntu:12", "ubuntu:14", "rhel:5",
-    "rhel:6", "rhel:7", "sles:11", "sles:12",
+    "rhel:6", "sles:11", "sles:12",
   ]
 
-  private static func admitsRootByDefault(_ context: AuthContext) -> Bool {
-    let distribution = context.distribution
-    let isRedHat = distribution.id == "rhel" || distribution.like.contains("rhel")
-    if let release = distribution.release,
-      oldReleases.contains("\(isRedHat ? "rhel" : distribution.id):\(release)")
-    {
-      return true
-    }
-    let version = PackageDatabase.version(
+  private static func family(_ distribution: Distribution) -> String {
+    distribution.id == "rhel" || distribution.like.contains("rhel") ? "rhel" : distribution.id
+  }
+
+  private static func isOld(_ distribution: Distribution) -> Bool {
+    distribution.release.map { oldReleases.contains("\(family(distribution)):\($0)") } ?? false
+  }
+
+  /// 7.4, which keeps one rule of older ones.
+  private static func isRedHat7(_ distribution: Distribution) -> Bool {
+    family(distribution) == "rhel" && distribution.release == "7"
+  }
+
+  private static func version(_ context: AuthContext) -> PAM.Version? {
+    PackageDatabase.version(
       of: ["openssh-server"], apk: "openssh-server", folder: "openssh-", context.system)
-    return version.map { $0 < PAM.Version(7, 0) } ?? false
   }
 
   private static func program(_ system: System) -> String? {
@@ -84,6 +92,7 @@ struct SSHDServer: Sendable {
   func settings(for person: SSHDPerson, on connection: SSHDConnection) -> (SSHDSettings, Reason) {
     var own = configuration.settings(for: person, on: connection)
     own.admitsRootByDefault = admitsRootByDefault
+    own.takesDSAByDefault = takesDSAByDefault
     // Nobody of that name: sshd could not look the groups up.
     guard canBeAsked, person.groups != nil else { return (own, Reason("sshd.configuration", file: file)) }
     let specification =

@@ -6,6 +6,8 @@ struct SSHDSettings: Sendable {
   fileprivate var places: [String: Place] = [:]
   /// Before 7.0, and in Red Hat's 7.4, root came in unless something said otherwise.
   var admitsRootByDefault = false
+  /// Before 7.0 DSA keys were as good as others.
+  var takesDSAByDefault = false
   /// A Match block could not be decided.
   var isUndecided = false
 
@@ -88,6 +90,11 @@ struct SSHDSettings: Sendable {
       list.split(separator: ",").map { String($0.prefix { $0 != ":" }) }
     }
     return lists == [["any"]] ? [] : lists
+  }
+
+  /// Of public keys that may sign.
+  var algorithms: SSHDAlgorithms {
+    SSHDAlgorithms(first("pubkeyacceptedalgorithms"), defaultsHaveDSA: takesDSAByDefault)
   }
 
   var keyFiles: [String] {

@@ -214,7 +214,8 @@ struct SSHDWays: Sendable {
     }
     if let authority = certificateReason { return (authority, false) }
     guard let account else { return (nil, !settings.keyFiles.isEmpty) }
-    let keys = AuthorizedKeys(context.system, account, isStrict: settings.flag("strictmodes"))
+    let keys = AuthorizedKeys(
+      context.system, account, isStrict: settings.flag("strictmodes"), algorithms: settings.algorithms)
     let (content, isUnknown) = keys.content(settings.keyFiles.map(keys.path))
     let needsCommand = isRoot && settings.root == .commandsOnly
     if needsCommand { return (content.forced.map { [Reason("sshd.authorizedKey", $0)] }, isUnknown) }
@@ -225,7 +226,9 @@ struct SSHDWays: Sendable {
   /// A certificate for the person's name, or for one of the names that a file or command lists.
   private var certificateReason: [Reason]? {
     guard let path = settings.optional("trustedusercakeys"), let text = context.system.text(path),
-      text.split(separator: "\n").contains(where: { AuthorizedKeys.Entry($0) != nil }),
+      text.split(separator: "\n").contains(where: {
+        AuthorizedKeys.Entry($0).map { settings.algorithms.accept($0.type) } ?? false
+      }),
       !(isRoot && settings.root == .commandsOnly)
     else { return nil }
     let reasons = [reason("sshd.trustedUserCAKeys", "trustedusercakeys"), Reason("sshd.authority", file: path)]

@@ -12,7 +12,7 @@ final class InitialRAMDisk {
 
   enum Image: Hashable, Sendable {
     case none
-    case contents(InitrdContents)
+    case contents(InitrdDigest)
     case fault(InitrdFault)
   }
 
@@ -29,14 +29,25 @@ final class InitialRAMDisk {
   /// The file that the image is in.
   var path: String? { found.path }
   var image: Image { found.image }
-  private var contents: InitrdContents? { if case .contents(let contents) = image { contents } else { nil } }
+  private var contents: InitrdDigest? { if case .contents(let contents) = image { contents } else { nil } }
 
   private func find() -> (String?, Image, String?) {
     guard let path = InitrdFinder(system: system).find() else { return (nil, .none, nil) }
     let unified = path.hasSuffix(".efi") ? UnifiedKernel(system, path) : nil
-    do throws(InitrdFault) {
-      return (path, .contents(try InitrdImage.read(system, path, section: unified?.initrd)), unified?.commandLine)
-    } catch { return (path, .fault(error), unified?.commandLine) }
+    switch read(path, unified?.initrd) {
+    case .success(let contents): return (path, .contents(contents), unified?.commandLine)
+    case .failure(let fault): return (path, .fault(fault), unified?.commandLine)
+    }
+  }
+
+  private func read(_ path: String, _ section: Range<Int>?) -> InitrdMemory.Found {
+    let read = { [system] in
+      InitrdMemory.Found { () throws(InitrdFault) in
+        InitrdDigest(try InitrdImage.read(system, path, section: section))
+      }
+    }
+    // A tree is looked at once.
+    return system.isLive ? InitrdMemory.shared.found(system, path, section: section, read) : read()
   }
 
   /// Why it is not known what it does. What is no archive starts nothing either: there the settings say more.
@@ -46,32 +57,18 @@ final class InitialRAMDisk {
   }
 
   /// By its own scripts, as somebody may have changed to another maker since.
-  var maker: Maker {
-    guard let names = contents?.names else { return settings.maker }
-    if names.contains("conf/arch.conf") || names.contains("conf/initramfs.conf") { return .initramfsTools }
-    if names.contains("init_functions") || names.contains("buildconfig") { return .mkinitcpio }
-    let isDracut = names.contains("etc/initrd-release") || names.contains("usr/lib/initrd-release")
-    return isDracut ? .dracut : settings.maker
-  }
+  var maker: Maker { contents?.maker ?? settings.maker }
 
   /// Whether cryptsetup in there has systemd's plugin for `tpm2`, `fido2` or `pkcs11`. Debian's scripts hand over every
   /// key themselves, so that none is asked.
   func hasPlugin(_ device: String) -> Bool {
-    if maker == .initramfsTools { return false }
-    guard let names = contents?.names else { return settings.hasPlugin(device) }
-    return names.contains { $0.hasSuffix("/libcryptsetup-token-systemd-\(device).so") }
+    maker == .initramfsTools ? false : contents?.hasPlugin(device) ?? settings.hasPlugin(device)
   }
 
-  var hasClevis: Bool {
-    guard let names = contents?.names else { return settings.hasClevis }
-    return names.contains { ["clevis", "clevis-decrypt", "clevis-luks-askpass"].contains(Path.name(of: $0)) }
-  }
+  var hasClevis: Bool { contents?.hasClevis ?? settings.hasClevis }
 
   /// Whether a file of the system is copied into it.
-  func holds(_ path: String) -> Bool {
-    guard let names = contents?.names else { return settings.holds(path) }
-    return names.contains(String(path.drop { $0 == "/" }))
-  }
+  func holds(_ path: String) -> Bool { contents?.holds(path) ?? settings.holds(path) }
 
   /// Rows of the crypttab in it.
   private(set) lazy var crypttab: [CrypttabEntry] = {

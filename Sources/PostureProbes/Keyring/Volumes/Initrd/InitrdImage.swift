@@ -26,7 +26,7 @@ enum InitrdFault: Error, Hashable, Sendable {
     case .unreadable(let why): why.words
     case .noArchive: "is no archive"
     case .damaged: "is damaged"
-    case .noLibrary(let format): "is packed with \(format.rawValue), for which no library is installed here"
+    case .noLibrary(let format): "is packed with \(format.rawValue), which cannot be unpacked here"
     case .tooLarge: "is too large"
     case .tooSlow: "takes too long to unpack"
     }

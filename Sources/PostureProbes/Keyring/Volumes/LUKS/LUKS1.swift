@@ -14,6 +14,7 @@ enum LUKS1 {
   /// One row of the table.
   private struct Row {
     var isActive: Bool
+    var keyslot: LUKSKeyslot
     /// Where its key material ends, in bytes.
     var end: Int
   }
@@ -24,25 +25,47 @@ enum LUKS1 {
     guard let payload = fields.big32(), let keyBytes = fields.big32(), keyBytes <= 512 else {
       throw .metadata("impossible key size")
     }
-    let rows = try rows(bytes, Int(keyBytes))
+    let rows = try rows(bytes, try check(bytes), Int(keyBytes))
     let hole = aligned(rows.map(\.end).max() ?? 0)
     let tokens = try clevisTokens(reader, hole: hole, end: Int(payload) * sector)
     let slots = rows.indices.filter { rows[$0].isActive }
-      .map { LUKSHeader.Slot(id: String($0), tokens: tokens[$0].map { [$0] } ?? []) }
+      .map { LUKSHeader.Slot(id: String($0), tokens: tokens[$0].map { [$0] } ?? [], keyslot: rows[$0].keyslot) }
     var header = LUKSHeader(version: 1, slots: slots)
     header.hasPlainData = bytes[8..<40].starts(with: "cipher_null".utf8)
     return header
   }
 
-  private static func rows(_ bytes: [UInt8], _ keyBytes: Int) throws(LUKSFault) -> [Row] {
+  private static func text(_ bytes: ArraySlice<UInt8>) -> String {
+    String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+  }
+
+  /// What every slot has in common: the hash, the cipher, and how the volume's key is recognised.
+  private static func check(_ bytes: [UInt8]) throws(LUKSFault) -> LUKSKeyslot {
+    var fields = ByteReader(bytes, from: 108)
+    guard let keyBytes = fields.big32(), let digest = fields.take(20),
+      let salt = fields.take(32), let iterations = fields.big32()
+    else { throw .truncated }
+    let hash = text(bytes[72..<104])
+    return LUKSKeyslot(
+      passphrase: .init(hash: hash, iterations: 0, salt: []), offset: 0,
+      encryption: "\(text(bytes[8..<40]))-\(text(bytes[40..<72]))", areaKeySize: Int(keyBytes), keySize: Int(keyBytes),
+      stripes: 0, splitHash: hash, check: .init(hash: hash, iterations: Int(iterations), salt: salt), digest: digest)
+  }
+
+  private static func rows(_ bytes: [UInt8], _ common: LUKSKeyslot, _ keyBytes: Int) throws(LUKSFault) -> [Row] {
     var rows: [Row] = []
     for number in 0..<slotCount {
       var fields = ByteReader(bytes, from: table + 48 * number)
-      guard let state = fields.big32(), fields.take(36) != nil, let offset = fields.big32(),
-        let stripes = fields.big32()
+      guard let state = fields.big32(), let iterations = fields.big32(), let salt = fields.take(32),
+        let offset = fields.big32(), let stripes = fields.big32()
       else { throw .truncated }
       guard state == active || state == 0x0000_DEAD else { throw .metadata("impossible state of slot \(number)") }
-      rows.append(Row(isActive: state == active, end: Int(offset) * sector + keyBytes * Int(stripes)))
+      var keyslot = common
+      keyslot.passphrase.iterations = Int(iterations)
+      keyslot.passphrase.salt = salt
+      (keyslot.offset, keyslot.stripes) = (Int(offset) * sector, Int(stripes))
+      rows.append(
+        Row(isActive: state == active, keyslot: keyslot, end: keyslot.offset + keyBytes * keyslot.stripes))
     }
     return rows
   }

@@ -103,8 +103,34 @@ enum LUKS2 {
           tokens: tokens.filter { $0.value["keyslots"]?.array?.contains(.string(slot.name)) == true }
             .map { KeyslotToken($0.value) },
           isIgnored: slot.value["priority"]?.integer == 0,
-          isOpen: slot.value["area"]?["encryption"]?.string?.hasPrefix("cipher_null") == true)
+          isOpen: slot.value["area"]?["encryption"]?.string?.hasPrefix("cipher_null") == true,
+          keyslot: keyslot(slot, json))
       }
+  }
+
+  /// nil for another derivation than PBKDF2, and for what cannot be read.
+  private static func keyslot(_ slot: JSON.Member, _ json: JSON) -> LUKSKeyslot? {
+    let (area, split) = (slot.value["area"], slot.value["af"])
+    let digests = json["digests"]?.members?.map(\.value) ?? []
+    let digest = digests.first { $0["keyslots"]?.array?.contains(.string(slot.name)) == true }
+    guard let passphrase = stretching(slot.value["kdf"]), let check = stretching(digest),
+      area?["type"]?.string == "raw",
+      let offset = area?["offset"]?.string.flatMap(Int.init), let encryption = area?["encryption"]?.string,
+      let areaKeySize = area?["key_size"]?.integer, let keySize = slot.value["key_size"]?.integer,
+      let stripes = split?["stripes"]?.integer, let splitHash = split?["hash"]?.string,
+      let value = digest?["digest"]?.string.flatMap({ Base64.decode($0.utf8) })
+    else { return nil }
+    return LUKSKeyslot(
+      passphrase: passphrase, offset: offset, encryption: encryption, areaKeySize: Int(areaKeySize),
+      keySize: Int(keySize), stripes: Int(stripes), splitHash: splitHash, check: check, digest: value)
+  }
+
+  private static func stretching(_ json: JSON?) -> LUKSKeyslot.Stretching? {
+    guard json?["type"]?.string == "pbkdf2", let hash = json?["hash"]?.string,
+      let iterations = json?["iterations"]?.integer,
+      let salt = json?["salt"]?.string.flatMap({ Base64.decode($0.utf8) })
+    else { return nil }
+    return LUKSKeyslot.Stretching(hash: hash, iterations: Int(iterations), salt: salt)
   }
 
   /// Backups of segments are of use to a reencryption alone.

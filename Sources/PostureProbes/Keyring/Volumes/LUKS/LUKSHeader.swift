@@ -8,6 +8,10 @@ struct LUKSHeader: Hashable, Sendable {
     var isIgnored = false
     /// The volume's key lies in it as it is: its area is "encrypted" with the null cipher.
     var isOpen = false
+    /// nil for a derivation that is not tried.
+    var keyslot: LUKSKeyslot?
+    /// Whether the empty passphrase opens it; nil where that was not tried.
+    var opensWithNothing: Bool?
   }
 
   /// 1 or 2.
@@ -53,7 +57,11 @@ extension LUKSHeader {
     let reader: DeviceReader
     do throws(System.Unreadable) { reader = try DeviceReader(system, path) } catch { throw .unreadable(error) }
     guard let start = try reader.bytes(0, 8) else { throw .truncated }
-    return start == LUKS1.magic ? try LUKS1.read(reader) : try LUKS2.read(reader)
+    var header = start == LUKS1.magic ? try LUKS1.read(reader) : try LUKS2.read(reader)
+    for index in header.slots.indices {
+      header.slots[index].opensWithNothing = try header.slots[index].keyslot?.opensWithNothing(reader)
+    }
+    return header
   }
 }
 
