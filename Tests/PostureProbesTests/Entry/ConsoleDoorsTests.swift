@@ -51,6 +51,19 @@ struct ConsoleDoorsTests {
     #expect(!door.oncePerBoot)
   }
 
+  @Test func `a drop-in that clears nothing leaves its terminal dead`() throws {
+    let command = "[Service]\nExecStart=-/sbin/agetty --autologin pi %I $TERM\n"
+    let files = [
+      "usr/lib/systemd/system/getty@.service": Self.getty, "etc/systemd/system/getty@tty1.service.d/a.conf": command,
+    ]
+    let found = try look(files)
+    #expect(found.rows["login@tty1 pi"] == nil)
+    #expect(found.rows["login@console pi"] == .required)
+    #expect(found.result.remarks.contains { $0.cause.code == "dormantDoor" && $0.door == "login@tty1" })
+    let oneshot = files.merging(["etc/systemd/system/getty@tty1.service.d/b.conf": "[Service]\nType=oneshot\n"]) { $1 }
+    #expect(try look(oneshot).rows["login@tty1 pi"] == .notRequired)
+  }
+
   @Test func `a template's drop-in is one door for all its terminals`() throws {
     let rows = try look([
       "usr/lib/systemd/system/getty@.service": Self.getty, "etc/systemd/system/getty@.service.d/a.conf": Self.autologin,
