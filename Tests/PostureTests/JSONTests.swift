@@ -21,6 +21,8 @@ struct JSONTests {
     ("1 2", .trailing), ("{}x", .trailing), ("\u{FEFF}{}", .syntax), ("\"\\ud800\"", .encoding),
     ("\"\\udc00\"", .encoding), ("1.5", .number), ("1e3", .number), ("-0", .number), ("9223372036854775808", .number),
     ("{\"a\":1,\"b\":{\"c\":1,\"c\":2}}", .duplicateMember), ("{\"a\":1,\"\\u0061\":2}", .duplicateMember),
+    ("{\"ab\":{\"ab\":1},\"cd\":2,\"ab\":3}", .duplicateMember), ("{\"\\u00e9\":1,\"é\":2}", .duplicateMember),
+    ("\"12345678\t\"", .syntax), ("\"123456789abcdef\u{1F}\"", .syntax),
   ])
   func `what is no JSON of ours is refused with its reason`(text: String, code: JSONError.Code) {
     #expect { try JSONParser.parse(text) } throws: { ($0 as? JSONError)?.code == code }
@@ -35,6 +37,50 @@ struct JSONTests {
     #expect { try JSONParser.parse("{\(many.joined(separator: ","))}") } throws: {
       ($0 as? JSONError)?.code == .duplicateMember
     }
+  }
+
+  /// Every length around the eight bytes that are looked at together, and every byte at every place of them.
+  @Test func `a text ends where it ends`() throws {
+    var wrong: [[UInt8]] = []
+    for length in 0..<20 {
+      for place in 0..<max(1, length) {
+        for byte in UInt8(0)...127 {
+          var text = [UInt8](repeating: 0x61, count: length)
+          if length > 0 { text[place] = byte }
+          let isPlain = length == 0 || (byte >= 0x20 && byte != 0x22 && byte != 0x5C)
+          let read = try? JSONParser.parse([0x22] + text + [0x22])
+          if isPlain != (read == .string(String(decoding: text, as: UTF8.self))) { wrong.append(text) }
+        }
+      }
+    }
+    #expect(wrong.isEmpty)
+  }
+
+  @Test func `of an excerpt the rest is read as strictly`() throws {
+    var limits = JSONParser.Limits.message
+    limits.excerpt = .init(of: "e", members: ["k", "l"])
+    let text =
+      #"{"a":{"x":1},"e":{"k":[{"z":"y"}],"doors":[{"b":"c","d":["e",{"f":"\u00e9"}]},1,null],"l":2},"z":{"k":3}}"#
+    let read = try JSONParser.parse(text, limits: limits)
+    #expect(read.text == #"{"a":{"x":1},"e":{"k":[{"z":"y"}],"l":2},"z":{"k":3}}"#)
+    // What is left out is as wrong as what is kept, at every place where a document can be spoilt.
+    var generator = SplitMix(7)
+    for _ in 0..<20_000 {
+      var bytes = Array(text.utf8)
+      let place = Int.random(in: 0..<bytes.count, using: &generator)
+      switch Int.random(in: 0..<3, using: &generator) {
+      case 0: bytes[place] = UInt8.random(in: 0...255, using: &generator)
+      case 1: bytes.remove(at: place)
+      default: bytes.insert(contentsOf: bytes[Int.random(in: 0...place, using: &generator)...place], at: place)
+      }
+      let (whole, part) = (error(in: bytes, .message), error(in: bytes, limits))
+      #expect(whole == part, "\(String(decoding: bytes, as: UTF8.self))")
+    }
+  }
+
+  private func error(in bytes: [UInt8], _ limits: JSONParser.Limits) -> JSONError? {
+    do throws(JSONError) { _ = try JSONParser.parse(bytes, limits: limits) } catch { return error }
+    return nil
   }
 
   @Test func `depth and size are bounded`() {

@@ -1,41 +1,27 @@
-/// Why a text is not JSON as we accept it, and at which byte.
-public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
-  public enum Code: String, Sendable {
-    case syntax, trailing, depth, tooLarge, number, encoding, duplicateMember
-  }
-  public let code: Code
-  /// Offset of the offending byte.
-  public let offset: Int
-
-  public var description: String { "not acceptable JSON (\(code.rawValue) at byte \(offset))" }
-}
-
 /// Strict RFC 8259 parser: UTF-8 only, no duplicate member at any depth, bounded depth and size.
 ///
 /// Common JSON libraries take the last of two members of one name, so that two readers of one signed text may see two
 /// different messages; here a duplicate is an error.
 public struct JSONParser {
-  public struct Limits: Sendable {
-    public var bytes: Int
-    public var depth: Int
-    /// Keep numbers that are no 64-bit integers as ``JSON/number(_:)`` instead of refusing them.
-    public var anyNumber: Bool
-
-    public init(bytes: Int, depth: Int, anyNumber: Bool = false) {
-      self.bytes = bytes
-      self.depth = depth
-      self.anyNumber = anyNumber
-    }
-
-    /// Our own signed messages.
-    public static let message = Limits(bytes: 65_536, depth: 16)
-    /// Output of the system's tools, LUKS headers and the like.
-    public static let foreign = Limits(bytes: 8 << 20, depth: 64, anyNumber: true)
-  }
-
   private let input: UnsafeBufferPointer<UInt8>
   private let limits: Limits
   private var at = 0
+  /// The names of the objects that are open, outermost first.
+  private var names: [Spelling] = []
+  /// The text that was read last.
+  private var last = Spelling(start: 0, count: 0, isPlain: true)
+  /// What is read now is checked and not kept.
+  private var isPassing = false
+
+  /// Where a text stands in the input, without its quotes.
+  private struct Spelling {
+    var start: Int
+    var count: Int
+    /// ASCII without escapes: two that differ are two texts.
+    var isPlain: Bool
+    /// Tells most of them apart at once.
+    var first: UInt8 = 0
+  }
 
   /// The one value that `bytes` hold.
   public static func parse(_ bytes: [UInt8], limits: Limits = .message) throws(JSONError) -> JSON {
@@ -77,12 +63,13 @@ public struct JSONParser {
     return result
   }
 
-  private mutating func value(depth: Int) throws(JSONError) -> JSON {
+  /// `only`: the members that are kept where it is an object; nil: all.
+  private mutating func value(depth: Int, only: [String]? = nil) throws(JSONError) -> JSON {
     guard depth < limits.depth else { throw fail(.depth) }
     skipSpace()
     guard let byte else { throw fail(.syntax) }
     switch byte {
-    case UInt8(ascii: "{"): return try object(depth: depth)
+    case UInt8(ascii: "{"): return try object(depth: depth, only: only)
     case UInt8(ascii: "["): return try array(depth: depth)
     case UInt8(ascii: "\""): return .string(try string())
     case UInt8(ascii: "t"): return try word("true", .bool(true))
@@ -100,34 +87,65 @@ public struct JSONParser {
     return value
   }
 
-  private mutating func object(depth: Int) throws(JSONError) -> JSON {
+  private mutating func object(depth: Int, only: [String]?) throws(JSONError) -> JSON {
     at += 1
-    var members: [JSON.Member] = []
-    var names = Set<String>()
     skipSpace()
     if take(UInt8(ascii: "}")) { return .object([]) }
+    var members: [JSON.Member] = []
     // Most of our objects have several members; growing from one to four would allocate three times.
-    members.reserveCapacity(4)
+    if !isPassing { members.reserveCapacity(4) }
+    let wasPassing = isPassing
+    let first = names.count
+    var large = Set<String>()
     repeat {
       skipSpace()
       guard byte == UInt8(ascii: "\"") else { throw fail(.syntax) }
       let start = at
       let name = try string()
-      // A handful of names is compared directly; a set is made only for large objects.
-      let isNew = members.count < 24 ? !members.contains { $0.name == name } : insert(name, into: &names, members)
-      guard isNew else { throw JSONError(code: .duplicateMember, offset: start) }
+      guard isNew(since: first, &large) else { throw JSONError(code: .duplicateMember, offset: start) }
       skipSpace()
       guard take(UInt8(ascii: ":")) else { throw fail(.syntax) }
-      members.append(JSON.Member(name, try value(depth: depth + 1)))
+      if let only { isPassing = wasPassing || !only.contains(name) }
+      let value = try value(depth: depth + 1, only: depth == 0 ? excerpt(of: name) : nil)
+      if !isPassing { members.append(JSON.Member(name, value)) }
+      isPassing = wasPassing
       skipSpace()
     } while take(UInt8(ascii: ","))
+    names.removeLast(names.count - first)
     guard take(UInt8(ascii: "}")) else { throw fail(.syntax) }
     return .object(members)
   }
 
-  private func insert(_ name: String, into names: inout Set<String>, _ members: [JSON.Member]) -> Bool {
-    if names.isEmpty { names = Set(members.map(\.name)) }
-    return names.insert(name).inserted
+  private func excerpt(of name: String) -> [String]? {
+    limits.excerpt.flatMap { $0.of == name ? $0.members : nil }
+  }
+
+  /// Whether the text that was just read is none of the names from `first` on; then it is one of them.
+  private mutating func isNew(since first: Int, _ large: inout Set<String>) -> Bool {
+    let new = last
+    // A handful of names is compared directly; a set is made only for large objects.
+    if names.count - first >= 24 {
+      if large.isEmpty { large = Set(names[first...].map(text)) }
+      guard large.insert(text(of: new)).inserted else { return false }
+    } else {
+      for place in first..<names.count where isSame(names[place], new) { return false }
+    }
+    names.append(new)
+    return true
+  }
+
+  private func isSame(_ one: Spelling, _ other: Spelling) -> Bool {
+    guard one.isPlain, other.isPlain else { return text(of: one) == text(of: other) }
+    guard one.count == other.count, one.first == other.first else { return false }
+    for offset in 0..<one.count where input[one.start + offset] != input[other.start + offset] { return false }
+    return true
+  }
+
+  /// What it spells, which was found good before.
+  private func text(of spelling: Spelling) -> String {
+    var reader = JSONParser(input: input, limits: limits)
+    reader.at = spelling.start - 1
+    return (try? reader.string()) ?? ""
   }
 
   private mutating func array(depth: Int) throws(JSONError) -> JSON {
@@ -136,7 +154,8 @@ public struct JSONParser {
     skipSpace()
     if take(UInt8(ascii: "]")) { return .array([]) }
     repeat {
-      values.append(try value(depth: depth + 1))
+      let value = try value(depth: depth + 1)
+      if !isPassing { values.append(value) }
       skipSpace()
     } while take(UInt8(ascii: ","))
     guard take(UInt8(ascii: "]")) else { throw fail(.syntax) }
@@ -186,17 +205,21 @@ public struct JSONParser {
   private mutating func string() throws(JSONError) -> String {
     at += 1
     let start = at
+    skipPlain()
     var seen: UInt8 = 0
     while let b = byte, b != UInt8(ascii: "\""), b != UInt8(ascii: "\\"), b >= 0x20 {
       seen |= b
       at += 1
     }
+    last = Spelling(start: start, count: at - start, isPlain: seen < 0x80, first: start < at ? input[start] : 0)
     if byte == UInt8(ascii: "\"") {
       defer { at += 1 }
-      let bytes = UnsafeBufferPointer(rebasing: input[start..<at])
       // ASCII is always valid, and most texts are no more; the check of the rest goes a slow way in the library.
+      if isPassing, seen < 0x80 { return "" }
+      let bytes = UnsafeBufferPointer(rebasing: input[start..<at])
       return seen < 0x80 ? String(decoding: bytes, as: UTF8.self) : try text(bytes)
     }
+    last.isPlain = false
     var out = Array(input[start..<at])
     while let b = byte, b != UInt8(ascii: "\"") {
       guard b >= 0x20 else { throw fail(.syntax) }
@@ -205,6 +228,21 @@ public struct JSONParser {
     }
     guard take(UInt8(ascii: "\"")) else { throw fail(.syntax) }
     return try text(out)
+  }
+
+  /// Goes on by eights while all of them are ASCII and none ends the text, begins an escape or is forbidden.
+  private mutating func skipPlain() {
+    guard let base = input.baseAddress else { return }
+    let (ones, tops) = (UInt64(0x0101_0101_0101_0101), UInt64(0x8080_8080_8080_8080))
+    while at + 8 <= input.count {
+      let eight = UnsafeRawPointer(base + at).loadUnaligned(as: UInt64.self)
+      let quotes = eight ^ (ones &* UInt64(UInt8(ascii: "\"")))
+      let escapes = eight ^ (ones &* UInt64(UInt8(ascii: "\\")))
+      // A top bit of a difference is set where the byte was smaller, or by a borrow from such a one.
+      let found = (eight &- ones &* 0x20) | (quotes &- ones) | (escapes &- ones) | eight
+      guard found & tops == 0 else { return }
+      at += 8
+    }
   }
 
   private func text(_ bytes: some Collection<UInt8>) throws(JSONError) -> String {

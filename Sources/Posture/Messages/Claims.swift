@@ -63,7 +63,7 @@ struct ClaimReader {
     guard let text = try value(name).string else { throw error(.type, name) }
     guard bytes.contains(text.utf8.count) else { throw error(.range, name) }
     // Whatever ends a C string would show one half of a text and hide the other.
-    guard !text.utf8.contains(0) else { throw error(.value, name) }
+    guard !text.hasZero else { throw error(.value, name) }
     return text
   }
 
@@ -76,7 +76,7 @@ struct ClaimReader {
     guard count.contains(texts.count), texts.allSatisfy({ bytes.contains($0.utf8.count) }) else {
       throw error(.range, name)
     }
-    guard !texts.contains(where: { $0.utf8.contains(0) }) else { throw error(.value, name) }
+    guard !texts.contains(where: \.hasZero) else { throw error(.value, name) }
     return texts
   }
 
@@ -144,5 +144,12 @@ struct ClaimReader {
 
   func optionalEnd(_ name: String = "exp", after start: Int64, life: Int64) throws(ClaimError) -> Int64? {
     claims[name] == nil ? nil : try end(name, after: start, life: life)
+  }
+}
+
+extension String {
+  /// A C string would end there.
+  fileprivate var hasZero: Bool {
+    utf8.withContiguousStorageIfAvailable { $0.contains(0) } ?? utf8.contains(0)
   }
 }

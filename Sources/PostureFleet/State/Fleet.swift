@@ -30,7 +30,7 @@ public struct Fleet: Sendable {
     public var trustRefused: String?
   }
 
-  public init(trust: TrustStore) { verifier = MonitorVerifier(trust: trust) }
+  public init(trust: TrustStore) { verifier = MonitorVerifier(trust: trust, limits: .facts) }
 
   // MARK: What comes in
 

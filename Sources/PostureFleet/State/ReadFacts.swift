@@ -1,15 +1,25 @@
 public import Posture
 import PostureTokens
 
+extension JSONParser.Limits {
+  /// Of a report what ``ReportFacts`` are read from; most of it is doors, and the signed report keeps them.
+  static let facts = {
+    var limits = message
+    limits.excerpt = Excerpt(of: "evidence", members: ["verdict", "policy", "checks", "findings"])
+    return limits
+  }()
+}
+
 extension ReportFacts {
   /// What the fleet keeps of a verified report.
   public init(_ claims: ReportClaims, kid: String, keyIssued: Int64, digest: String) {
     let evidence = EvidenceReading(claims.evidence)
+    let required = evidence.required
     self.init(
       kid: kid, keyIssued: keyIssued, seq: claims.sequence, digest: digest, issued: claims.issuedAt,
       expires: claims.expires, verdict: claims.verdict, policy: claims.policy.name, policyDigest: claims.policy.digest,
       results: claims.measurements.map {
-        Result($0.check, $0.result, isRequired: evidence.required.contains($0.check.rawValue))
+        Result($0.check, $0.result, isRequired: required.contains($0.check))
       },
       findings: evidence.worst(Self.keptFindings), machine: claims.machine, boot: claims.bootSeed,
       head: ChainHead(chain: claims.chain.chain, eseq: claims.chain.number, digest: claims.chain.digest),
@@ -26,8 +36,9 @@ struct EvidenceReading {
 
   init(_ json: JSON) { self.json = json }
 
-  var required: Set<String> {
-    Set((json["checks"]?.array ?? []).filter { $0["required"]?.bool == true }.compactMap { $0["check"]?.string })
+  var required: [CheckName] {
+    (json["checks"]?.array ?? []).filter { $0["required"]?.bool == true }
+      .compactMap { $0["check"]?.string.flatMap(CheckName.init(rawValue:)) }
   }
 
   /// The first `count` findings above info.

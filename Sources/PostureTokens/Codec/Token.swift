@@ -27,16 +27,18 @@ public struct UnverifiedToken: Sendable {
   let signed: Int
 
   /// The claims are parsed only once the signature is known to be good.
-  public func verified(by key: PublicKey) throws(TokenError) -> Token {
+  public func verified(
+    by key: PublicKey, limits: JSONParser.Limits = .message
+  ) throws(TokenError) -> Token {
     guard key.kid == kid else { throw TokenError(.unknownKey, kid) }
     guard key.verifies(signature[...], of: bytes[..<signed]) else { throw TokenError(.signature) }
-    return Token(kind: kind, kid: kid, claims: try unverifiedClaims(), payload: payload, bytes: bytes)
+    return Token(kind: kind, kid: kid, claims: try unverifiedClaims(limits), payload: payload, bytes: bytes)
   }
 
   /// For tokens that bring the credential of their signer along.
-  func unverifiedClaims() throws(TokenError) -> JSON {
+  func unverifiedClaims(_ limits: JSONParser.Limits = .message) throws(TokenError) -> JSON {
     let claims: JSON
-    do throws(JSONError) { claims = try JSONParser.parse(payload) } catch {
+    do throws(JSONError) { claims = try JSONParser.parse(payload, limits: limits) } catch {
       throw TokenError(.payload, error.description)
     }
     guard claims.members != nil else { throw TokenError(.payload, "not an object") }

@@ -10,10 +10,13 @@ public struct MonitorVerifier: Sendable {
   public private(set) var revoked = RevokedKeys()
   private var credentials: [String: Credential] = [:]
   private var waiting = WaitingRoom()
+  private let limits: JSONParser.Limits
 
-  public init(trust: TrustStore) {
+  /// `limits`: how much of the claims is kept, where not all of them are wanted.
+  public init(trust: TrustStore, limits: JSONParser.Limits = .message) {
     site = trust.site
     self.trust = trust
+    self.limits = limits
   }
 
   /// Signed by the key of the device on whose topic it came.
@@ -99,17 +102,17 @@ public struct MonitorVerifier: Sendable {
       waiting.add(bytes, on: topic, for: .key(unverified.kid))
       return .awaitingKey(topic: topic, kid: unverified.kid)
     }
-    return .message(try Self.message(unverified, on: topic, by: credential))
+    return .message(try message(unverified, on: topic, by: credential))
   }
 
-  private static func message(
+  private func message(
     _ unverified: UnverifiedToken, on topic: Topic, by credential: Credential
   ) throws(TokenError) -> Message {
     guard let device = topic.device, credential.grant.subject == Party(topic.site, device) else {
       throw TokenError(.subject, topic.text)
     }
-    let token = try unverified.verified(by: credential.key)
-    let (content, issuer) = try content(of: token)
+    let token = try unverified.verified(by: credential.key, limits: limits)
+    let (content, issuer) = try Self.content(of: token)
     guard issuer == credential.grant.subject else { throw TokenError(.issuer, issuer.urn) }
     return Message(topic: topic, device: device, content: content, token: token, digest: token.digest)
   }
