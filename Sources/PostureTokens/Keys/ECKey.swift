@@ -44,11 +44,11 @@ private enum ParameterName {
   }
 }
 
-/// One key on P-256 in OpenSSL's hands. The contexts for signing and verifying are made once and used again.
+/// One key on P-256 in OpenSSL's hands. The context for signing is made once and used again.
 final class ECKey: @unchecked Sendable {
-  // `pkey` is not changed after init, and OpenSSL counts its references atomically; each context is used under its lock.
+  // `pkey` is changed by nobody but a ``Verifier``, which shares its own with no one, and OpenSSL counts its references
+  // atomically; the context is used under its lock.
   let pkey: OpaquePointer
-  private let verifying: Mutex<Context?> = Mutex(nil)
   private let signing: Mutex<Context?> = Mutex(nil)
 
   /// An EVP_PKEY_CTX.
@@ -64,7 +64,6 @@ final class ECKey: @unchecked Sendable {
   }
 
   deinit {
-    verifying.withLock { EVP_PKEY_CTX_free($0?.pointer) }
     signing.withLock { EVP_PKEY_CTX_free($0?.pointer) }
     EVP_PKEY_free(pkey)
   }
@@ -144,21 +143,9 @@ final class ECKey: @unchecked Sendable {
 
   // MARK: Signatures
 
-  func verifies(_ signature: ArraySlice<UInt8>, digest: [UInt8]) -> Bool {
-    guard signature.count == 64 else { return false }
-    let der = Self.der(signature)
-    let result = verifying.withLock { context -> Int32 in
-      guard let ready = context ?? Self.context(pkey, EVP_PKEY_verify_init) else { return -1 }
-      context = ready
-      return EVP_PKEY_verify(ready.pointer, der, der.count, digest, digest.count)
-    }
-    if result != 1 { ERR_clear_error() }
-    return result == 1
-  }
-
   func sign(digest: [UInt8]) throws(KeyError) -> [UInt8] {
     let der = signing.withLock { context -> [UInt8]? in
-      guard let ready = context ?? Self.context(pkey, EVP_PKEY_sign_init) else { return nil }
+      guard let ready = context ?? signingContext() else { return nil }
       context = ready
       var length = 80
       var der = [UInt8](repeating: 0, count: length)
@@ -169,9 +156,9 @@ final class ECKey: @unchecked Sendable {
     return signature
   }
 
-  private static func context(_ pkey: OpaquePointer, _ start: (OpaquePointer?) -> Int32) -> Context? {
+  private func signingContext() -> Context? {
     guard let context = EVP_PKEY_CTX_new(pkey, nil) else { return nil }
-    guard start(context) == 1 else {
+    guard EVP_PKEY_sign_init(context) == 1 else {
       EVP_PKEY_CTX_free(context)
       return nil
     }

@@ -9,7 +9,7 @@ public struct FileKey: SigningKey {
 
   private init(_ key: ECKey) throws(KeyError) {
     self.key = key
-    publicKey = PublicKey(try key.point(), key)
+    publicKey = try PublicKey(try key.point())
   }
 
   public static func generate() throws(KeyError) -> FileKey { try FileKey(ECKey.generate()) }

@@ -5,13 +5,10 @@ public struct PublicKey: Hashable, Sendable {
   public let jwk: JWK
   /// RFC 7638 thumbprint, SHA-256, base64url: the `kid` of every token of this key.
   public let kid: String
-  private let key: ECKey
 
-  public init(_ jwk: JWK) throws(KeyError) { self.init(jwk, try ECKey(point: jwk)) }
-
-  init(_ jwk: JWK, _ key: ECKey) {
+  public init(_ jwk: JWK) throws(KeyError) {
+    try Verifier.check(jwk)
     self.jwk = jwk
-    self.key = key
     kid = Self.thumbprint(of: jwk)
   }
 
@@ -23,7 +20,7 @@ public struct PublicKey: Hashable, Sendable {
   }
 
   func verifies(_ signature: ArraySlice<UInt8>, of bytes: ArraySlice<UInt8>) -> Bool {
-    key.verifies(signature, digest: SHA256.digest(of: bytes))
+    Verifier.verifies(signature, digest: SHA256.digest(of: bytes), by: jwk)
   }
 
   public static func == (left: PublicKey, right: PublicKey) -> Bool { left.jwk == right.jwk }
