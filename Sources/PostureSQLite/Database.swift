@@ -74,6 +74,8 @@ public final class Statement {
   public enum Value: Sendable {
     case integer(Int64)
     case text(String)
+    /// A text that is at hand as bytes.
+    case utf8([UInt8])
     case null
   }
 
@@ -113,6 +115,11 @@ public final class Statement {
       switch value {
       case .integer(let number): sqlite3_bind_int64(handle, index, number)
       case .text(let text): sqlite3_bind_text(handle, index, text, Int32(text.utf8.count), transient)
+      case .utf8(let bytes):
+        bytes.withUnsafeBytes {
+          sqlite3_bind_text(
+            handle, index, $0.baseAddress?.assumingMemoryBound(to: CChar.self), Int32($0.count), transient)
+        }
       case .null: sqlite3_bind_null(handle, index)
       }
     guard code == SQLITE_OK else { throw database.failure }
@@ -127,8 +134,12 @@ public struct Row: ~Copyable {
 
   /// nil for NULL.
   public func text(_ column: Int32) -> String? {
+    bytes(column).map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// Those of a text; nil for NULL.
+  public func bytes(_ column: Int32) -> [UInt8]? {
     guard let start = sqlite3_column_text(handle, column) else { return nil }
-    let count = Int(sqlite3_column_bytes(handle, column))
-    return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+    return Array(UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column))))
   }
 }

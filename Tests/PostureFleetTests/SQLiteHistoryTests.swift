@@ -13,7 +13,7 @@ import Testing
   ) -> HistoryRecord {
     HistoryRecord(
       device: Name(device)!, kid: "k", kind: kind, chain: chain, seq: seq, digest: digest, issued: seq,
-      received: received, verdict: .pass, token: "a.b.c")
+      received: received, verdict: .pass, token: Array("a.b.c".utf8))
   }
 
   private func withHistory(_ body: (SQLiteHistory) throws -> Void) throws {

@@ -15,11 +15,12 @@ public struct HistoryRecord: Hashable, Sendable {
   /// The same by ours, when it was first received.
   public var received: Int64
   public var verdict: Verdict?
-  public var token: String
+  /// As it was received.
+  public var token: [UInt8]
 
   public init(
     device: Name, kid: String, kind: TokenKind, chain: String = "", seq: Int64, digest: String, issued: Int64,
-    received: Int64, verdict: Verdict?, token: String
+    received: Int64, verdict: Verdict?, token: [UInt8]
   ) {
     self.device = device
     self.kid = kid
@@ -74,7 +75,7 @@ extension HistoryRecord {
       object("issued", .integer(issued))
       object("received", .integer(received))
       object("verdict", optional: verdict?.rawValue)
-      object("token", .string(token))
+      object("token", .string(String(decoding: token, as: UTF8.self)))
     }
   }
 }

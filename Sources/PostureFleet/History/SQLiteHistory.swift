@@ -74,19 +74,22 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
   }
 
   private func insert(_ record: HistoryRecord) throws(SQLiteError) -> Insertion {
+    // After a restart nearly all are duplicates: the broker has kept what was stored before.
+    var known: Bool?
+    try digest.run([.text(record.kid), .text(record.kind.rawValue), .text(record.chain), .integer(record.seq)]) {
+      known = $0.text(0) == record.digest
+      return false
+    }
+    if known == true { return .duplicate }
     let values: [Statement.Value] = [
       .text(record.device.description), .text(record.kid), .text(record.kind.rawValue), .text(record.chain),
       .integer(record.seq), .text(record.digest), .integer(record.issued), .integer(record.received),
-      record.verdict.map { .text($0.rawValue) } ?? .null, .text(record.token),
+      record.verdict.map { .text($0.rawValue) } ?? .null, .utf8(record.token),
     ]
-    try add.run(values)
-    if database.changes == 1 { return .inserted }
-    var isSame = false
-    try digest.run([.text(record.kid), .text(record.kind.rawValue), .text(record.chain), .integer(record.seq)]) {
-      isSame = $0.text(0) == record.digest
-      return false
+    if known == nil {
+      try add.run(values)
+      return .inserted
     }
-    if isSame { return .duplicate }
     try addContradiction.run(values)
     return database.changes == 1 ? .conflict : .duplicate
   }
@@ -235,7 +238,7 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
   private static func record(_ row: borrowing Row) -> HistoryRecord? {
     guard let device = row.text(0).flatMap(Name.init), let kid = row.text(1),
       let kind = row.text(2).flatMap(TokenKind.init(rawValue:)), let chain = row.text(3), let digest = row.text(5),
-      let token = row.text(9)
+      let token = row.bytes(9)
     else { return nil }
     return HistoryRecord(
       device: device, kid: kid, kind: kind, chain: chain, seq: row.integer(4), digest: digest,

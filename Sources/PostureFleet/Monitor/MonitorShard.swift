@@ -180,7 +180,7 @@ extension HistoryRecord {
     case .report(let claims):
       self.init(
         device: message.device, kid: message.kid, kind: .report, seq: claims.sequence, digest: message.digest,
-        issued: claims.issuedAt, received: received, verdict: claims.verdict, token: message.token.text)
+        issued: claims.issuedAt, received: received, verdict: claims.verdict, token: message.token.bytes)
     case .event(let claims):
       var verdict: Verdict?
       var chain = claims.chain
@@ -190,7 +190,7 @@ extension HistoryRecord {
       self.init(
         device: message.device, kid: message.kid, kind: .event, chain: chain, seq: claims.number,
         digest: message.digest, issued: claims.issuedAt, received: received, verdict: verdict,
-        token: message.token.text)
+        token: message.token.bytes)
     case .presence, .progress, .refusal: return nil
     }
   }
