@@ -137,7 +137,7 @@ private final class Turns {
 
   private func touch(_ id: UInt64, _ member: Member, _ body: (Member) -> Void) {
     body(member)
-    if let (descriptor, events) = member.interest { clinux_epoll_watch(epoll.number, descriptor, events, id) }
+    if let (descriptor, events) = member.newInterest() { clinux_epoll_watch(epoll.number, descriptor, events, id) }
     if let deadline = member.deadline { nextDeadline = min(deadline, nextDeadline ?? deadline) }
   }
 

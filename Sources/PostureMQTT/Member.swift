@@ -7,7 +7,12 @@ final class Member {
   private let settings: Client.Settings
   private let receiver: Loop.Receiver
   private var session: Session
-  private var connection: Mosquitto?
+  private var connection: Mosquitto? {
+    // The next one may get the descriptor of the last.
+    didSet { watched = nil }
+  }
+  /// What the loop was last told to wait for.
+  private var watched: (descriptor: Int32, events: UInt32)?
   private var preparation: Client.Preparation
   /// Seconds; the broker may have ordered another than ours.
   private(set) var keepalive: Int
@@ -27,11 +32,14 @@ final class Member {
 
   // MARK: What to wait for
 
-  /// The socket and its events; nil where there is none.
-  var interest: (descriptor: Int32, events: UInt32)? {
+  /// The socket and its events, where they are others than the last time; nil where there is no socket.
+  func newInterest() -> (descriptor: Int32, events: UInt32)? {
     guard let connection, connection.descriptor >= 0 else { return nil }
     let input = receiver.isFull() ? 0 : UInt32(POLLIN)
-    return (connection.descriptor, input | (connection.wantsWrite ? UInt32(POLLOUT) : 0))
+    let interest = (connection.descriptor, input | (connection.wantsWrite ? UInt32(POLLOUT) : 0))
+    if let watched, watched == interest { return nil }
+    watched = interest
+    return interest
   }
 
   var deadline: Int64? {

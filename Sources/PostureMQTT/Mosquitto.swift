@@ -113,7 +113,7 @@ final class Mosquitto {
     let isShaking = ssl.map { !InboundBudget.isEstablished($0) } ?? false
     var result: Int32 = 0
     // During the handshake only the reading call goes on with it.
-    if readable || failed || isShaking { result = guardedRead() }
+    if readable || failed || isShaking { result = isEstablished ? readAll() : guardedRead() }
     if result == 0, !sink.isLost, writable || isShaking || mosquitto_want_write(handle) {
       result = mosquitto_loop_write(handle, 1)
     }
@@ -121,6 +121,30 @@ final class Mosquitto {
     // A failed socket stays readable, and the library does not always call that an error.
     if failed, result == 0, !isEstablished { result = Int32(MOSQ_ERR_CONN_LOST.rawValue) }
     return collect(result)
+  }
+
+  /// Packets that are read in one go: each call of the library reads one, and acknowledges it.
+  private static let burst = 64
+
+  /// Reads what has come. From the second packet on the acknowledgements leave together.
+  private func readAll() -> Int32 {
+    var result: Int32 = 0
+    var isCorked = false
+    for number in 0..<Self.burst {
+      let before = sink.packets
+      result = guardedRead()
+      guard result == 0, sink.packets > before, !sink.isLost, !sink.budget.isExceeded else { break }
+      if number == 0 { isCorked = cork(true) }
+    }
+    if isCorked { cork(false) }
+    return result
+  }
+
+  /// Whether what is written waits until it fills a segment (tcp(7)).
+  @discardableResult
+  private func cork(_ isOn: Bool) -> Bool {
+    var value: Int32 = isOn ? 1 : 0
+    return setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_CORK, &value, socklen_t(MemoryLayout<Int32>.size)) == 0
   }
 
   /// In version 5 the library aborts the process over a property that it does not know (`log__printf` without a client).
@@ -241,6 +265,8 @@ private final class Sink {
   private(set) var lostWith: Int32?
   private(set) var trouble: String?
   private(set) var sawNonsense = false
+  /// That were read whole.
+  private(set) var packets = 0
 
   init(version: ProtocolVersion) { self.version = version }
 
@@ -268,6 +294,7 @@ private final class Sink {
     if level == MOSQ_LOG_ERR { trouble = trouble ?? Self.reason(String(cString: text)) }
     // A search in a Swift string would cost more than the rest of the packet.
     guard strstr(text, " received ") != nil else { return }
+    packets += 1
     budget.refill()
     // Nothing above QoS 1 was asked for; the library would keep such messages without bound.
     if strstr(text, " received PUBLISH (") != nil, strstr(text, ", q2,") != nil { sawNonsense = true }
