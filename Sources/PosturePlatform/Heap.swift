@@ -4,4 +4,8 @@ import CLinux
 public enum Heap {
   /// Gives back what a burst of work has left free.
   public static func trim() { clinux_trim_memory() }
+
+  /// Lets go of code and tables that were needed until now, starting above all; what is needed again comes back from the
+  /// files.
+  public static func releaseCode() { clinux_release_code() }
 }

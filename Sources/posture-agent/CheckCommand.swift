@@ -47,12 +47,14 @@ struct CheckCommand {
   }
 
   func run() -> Int32 {
+    Heap.releaseCode()
     let system: System
     do throws(SystemError) { system = try System(root: root) } catch {
       Terminal.error("posture-agent: \(error)")
       return ExitStatus.failed
     }
     var facts = AuthPolicyProbe(services: services, users: users).run(on: system)
+    Heap.releaseCode()
     facts.add(KeyringProbe(users: users).run(on: system))
     let evidence = Judge.evidence(of: facts, under: policy)
     switch format {

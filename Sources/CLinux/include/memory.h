@@ -3,4 +3,7 @@
 
 /// malloc_trim(3): gives free memory back to the system.
 void clinux_trim_memory(void);
+/// Lets go of the pages of programs and libraries that can be read again from their files (madvise(2)): what starting took
+/// and is not needed afterwards. Those that are needed come back one by one.
+void clinux_release_code(void);
 #endif

@@ -14,6 +14,7 @@ public enum ExaminationProcess {
   /// - Parameter probes: names of those to run; others than ours are passed over.
   public static func run(root: String, probes: [String]) throws(SystemError) {
     Privilege.hideMemory()
+    Heap.releaseCode()
     limit(RLIMIT_CPU, processorLimit)
     // A sanitizer reserves more addresses than any limit allows.
     #if !SANITIZED

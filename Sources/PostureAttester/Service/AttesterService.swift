@@ -231,6 +231,13 @@ public final class AttesterService {
       answerRequests(of: client)
       client.flush()
     }
+    if askers.allSatisfy({ $0.cause != .recheck }) { rest() }
+  }
+
+  /// The next report is far, but for a recheck: what this one took is not needed until then.
+  private func rest() {
+    Heap.trim()
+    Heap.releaseCode()
   }
 
   /// Each once, in the order in which they came.

@@ -47,6 +47,7 @@ extension Courier {
         perform(planner.handle(.finished(false), at: now, wall: Clock.wall))
       }
       set(.tell, 1_000)
+      set(.rest, 5_000)
     }
   }
 

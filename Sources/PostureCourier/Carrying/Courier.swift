@@ -12,7 +12,7 @@ public final class Courier {
   public typealias Source = () throws(ConfigurationError) -> (AgentConfiguration, Enrolment)
 
   enum Timer: Hashable, CaseIterable {
-    case presence, republish, correct, tell, watch, watchdog, forget, documents, renew, restart, stop
+    case presence, republish, correct, tell, watch, watchdog, forget, documents, renew, restart, rest, stop
   }
 
   private let source: Source
@@ -145,6 +145,12 @@ public final class Courier {
     }
   }
 
+  /// Between two reports there is little to do: what the last one took is given back.
+  private func rest() {
+    Heap.trim()
+    Heap.releaseCode()
+  }
+
   /// Milliseconds from now; an earlier time that is set already stays.
   func set(_ timer: Timer, _ delay: Int64) { timers[timer] = min(timers[timer] ?? .max, now + delay) }
 
@@ -164,6 +170,7 @@ public final class Courier {
     case .documents: handDocuments()
     case .renew: considerRenewal()
     case .restart: connect()
+    case .rest: rest()
     case .stop: hasEnded = true
     }
   }

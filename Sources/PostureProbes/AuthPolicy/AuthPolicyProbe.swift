@@ -15,6 +15,7 @@ public struct AuthPolicyProbe: Probe {
 
   public func run(on system: System) -> ProbeResult {
     let context = AuthContext(system)
+    SSHDDoors.prepare(context)
     var result = ProbeResult()
     result.add(context.accounts.result)
     for part in Self.parts { result.add(part(context)) }

@@ -16,7 +16,7 @@ struct SSHDDoors {
 
   static func look(_ context: AuthContext) -> ProbeResult {
     var result = ProbeResult()
-    guard let server = SSHDServer(context) else { return result }
+    guard let server = server(context) else { return result }
     let doors = SSHDDoors(context: context, server: server)
     guard context.startup.starts(services) else {
       result.remarks.append(
@@ -32,6 +32,21 @@ struct SSHDDoors {
       if door.answer != .closed { result.doors.append(door) }
     }
     return result
+  }
+
+  private static func server(_ context: AuthContext) -> SSHDServer? {
+    context.system.shared { Installed(server: SSHDServer(context)) }.server
+  }
+
+  private struct Installed: Sendable {
+    let server: SSHDServer?
+  }
+
+  /// Begins what takes longest.
+  static func prepare(_ context: AuthContext) {
+    guard let first = context.accounts.people.first, let server = server(context), context.startup.starts(services)
+    else { return }
+    server.askAhead(for: SSHDPerson(name: first.name, groups: first.groups))
   }
 
   let context: AuthContext

@@ -95,10 +95,7 @@ struct SSHDServer: Sendable {
     own.takesDSAByDefault = takesDSAByDefault
     // Nobody of that name: sshd could not look the groups up.
     guard canBeAsked, person.groups != nil else { return (own, Reason("sshd.configuration", file: file)) }
-    let specification =
-      "user=\(person.name),host=\(connection.host),addr=\(connection.address),laddr=\(connection.localAddress),"
-      + "lport=\(connection.localPort)"
-    let ask = { Self.ask(["-T"] + arguments + ["-C", specification]) }
+    let ask = question(person, connection)
     guard let printed = everybody.map({ $0.once(ask) }) ?? ask() else {
       return (own, Reason("sshd.ownParser", file: file))
     }
@@ -107,13 +104,30 @@ struct SSHDServer: Sendable {
     return (settings, Reason("sshd.asked", file: file))
   }
 
+  /// Begins to ask what holds for everybody: by the time it is needed the answer is there.
+  func askAhead(for person: SSHDPerson) {
+    guard canBeAsked, person.groups != nil, let everybody, let connection = connections.first else { return }
+    let ask = question(person, connection)
+    // Where no thread can be had, it is asked in its turn.
+    _ = try? Thread.start("sshd") { _ = everybody.once(ask) }
+  }
+
+  private func question(_ person: SSHDPerson, _ connection: SSHDConnection) -> @Sendable () -> String? {
+    let specification =
+      "user=\(person.name),host=\(connection.host),addr=\(connection.address),laddr=\(connection.localAddress),"
+      + "lport=\(connection.localPort)"
+    let arguments = ["-T"] + arguments + ["-C", specification]
+    return { Self.ask(arguments) }
+  }
+
   private static func ask(_ arguments: [String]) -> String? {
     guard case .success(let output)? = Tool.sshd.run(arguments), output.status == 0 else { return nil }
     return String(decoding: output.out, as: UTF8.self)
   }
 }
 
-/// An answer of sshd that holds for everybody. Each asking costs as much as all the rest of the examination.
+/// An answer of sshd that holds for everybody. Each asking costs as much as all the rest of the examination. Who comes
+/// first asks; whoever comes meanwhile waits.
 private final class SSHDWord: Sendable {
   private let text = Mutex<String??>(nil)
 
