@@ -10,7 +10,8 @@ final class MonitorProcess {
   /// Nanoseconds of the clock that only goes forward.
   private let started = Clock.monotonicNanoseconds
 
-  init(_ posturectl: String, _ site: BenchSite) throws(BenchError) {
+  /// `history`: a name; one that ran before under the same is continued.
+  init(_ posturectl: String, _ site: BenchSite, history: String = "history") throws(BenchError) {
     do throws(SystemError) { port = try ListenAddress(host: "127.0.0.1", port: 0).listen().port } catch {
       throw BenchError("\(error)")
     }
@@ -18,11 +19,13 @@ final class MonitorProcess {
       posturectl,
       [
         "monitor", "--home", site.home.folder, "--listen", "127.0.0.1:\(port)", "--history",
-        site.folder.file("history.\(port).db"),
+        site.folder.file("\(history).db"),
       ], log: site.folder.file("monitor.log"))
   }
 
-  deinit { child.crash() }
+  deinit { end() }
+
+  func end() { child.crash() }
 
   var address: String { "http://127.0.0.1:\(port)/" }
 
@@ -44,7 +47,7 @@ final class MonitorProcess {
   }
 
   /// Asking costs the monitor time that it would rather have for its messages.
-  private static let step: Int64 = 100
+  private static let step: Int64 = 200
 
   private func wait(_ what: String, _ isDone: () -> Bool) throws(BenchError) {
     while !isDone() {

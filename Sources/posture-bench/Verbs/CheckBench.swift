@@ -14,22 +14,23 @@ struct CheckBench: Bench {
   var tree: String?
   /// The others take seconds.
   var withPeers = true
-  var allowance = 1.0
+  var allowance = Allowance()
 
   func run() throws(BenchError) -> [Figure] {
     let start = try repeated(["--version"])
     let ours = try repeated(["check", "--json"])
     let wall = Samples(ours.map(\.milliseconds))
     var figures = [
-      figure("from start to end of --version", "ms", start.map(\.milliseconds), .atMost(5 * allowance)),
+      figure("from start to end of --version", "ms", start.map(\.milliseconds), .atMost(5 * allowance.time)),
       figure("this machine: wall", "ms", ours.map(\.milliseconds)),
       figure("this machine: cpu", "ms", ours.map(\.cpuMilliseconds)),
-      figure("this machine: peak memory", "MiB", ours.map { $0.peakKiB / 1024 }, .atMost(14 * allowance)),
+      figure("this machine: peak memory", "MiB", ours.map { $0.peakKiB / 1024 }, .atMost(14 * allowance.memory)),
     ]
     if let tree {
       let there = try repeated(["check", "--json", "--root", tree])
       figures.append(figure("\(tree): wall", "ms", there.map(\.milliseconds)))
-      figures.append(figure("\(tree): peak memory", "MiB", there.map { $0.peakKiB / 1024 }, .atMost(14 * allowance)))
+      figures.append(
+        figure("\(tree): peak memory", "MiB", there.map { $0.peakKiB / 1024 }, .atMost(14 * allowance.memory)))
     }
     var breakdown = Breakdown()
     figures += try breakdown.figures(runs)

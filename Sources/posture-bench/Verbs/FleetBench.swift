@@ -16,7 +16,7 @@ struct FleetBench: Bench {
   var sizes: [Int] { Set([max(10, devices / 100), max(10, devices / 10), devices]).sorted() }
   var posturectl: String
   /// A bound that is looser where the machine is busy with other things.
-  var allowance = 1.0
+  var allowance = Allowance()
 
   func run() throws(BenchError) -> [Figure] {
     try Limits.allow(descriptors: min(devices, 5_000) * 3 + 1_000)
@@ -58,7 +58,7 @@ struct FleetBench: Bench {
       figure("connect", \.connect), figure("publish", \.publish), figure("gather", \.gather),
       figure("recheck", \.recheck),
       figure("CPU time of publish, ask, collect, verify", \.cpu),
-      figure("publish, ask, collect, verify", \.work, size >= Self.many ? .atMost(1.3 * allowance) : nil),
+      figure("publish, ask, collect, verify", \.work, size >= Self.many ? .atMost(1.3 * allowance.time) : nil),
     ]
   }
 
@@ -97,7 +97,7 @@ struct FleetBench: Bench {
       Figure(
         bench: Self.name, metric: "growth: time per device beside that of \(Int(points[1].0)) devices", unit: "ms",
         samples: Samples([1e3 * last.1 / last.0]), floor: 1e3 * points[1].1 / points[1].0,
-        target: .atMost(1.2 * allowance)),
+        target: .atMost(1.2 * allowance.time)),
     ]
   }
 }

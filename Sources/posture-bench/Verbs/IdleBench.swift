@@ -6,12 +6,13 @@ import PosturePlatform
 /// `idle`: what the agent takes while nothing happens.
 struct IdleBench: Bench {
   static let name = "idle"
+  static let needsRoot = true
   static let question = "what does the agent cost a device while nothing happens"
 
   var programs: Programs
   /// Of idleness before the reading; the wake-ups are those of that time but its first half minute.
   var seconds: Int
-  var allowance = 1.0
+  var allowance = Allowance()
   private static let settling = 30
 
   func run() throws(BenchError) -> [Figure] {
@@ -39,9 +40,10 @@ struct IdleBench: Bench {
     let perHour = 3_600 / window
     let reports = 3_600 / Double(configuration.period)
     var figures = [
-      figure("memory (PSS) of courier and attester", Double(after.pss) / 1e6, "MB", .atMost(12 * allowance)),
+      figure("memory (PSS) of courier and attester", Double(after.pss) / 1e6, "MB", .atMost(12 * allowance.memory)),
       figure(
-        "memory that is theirs alone (private dirty)", Double(after.privateDirty) / 1e6, "MB", .atMost(5 * allowance)),
+        "memory that is theirs alone (private dirty)", Double(after.privateDirty) / 1e6, "MB",
+        .atMost(5 * allowance.memory)),
       figure("CPU per hour", (after.cpu - before.cpu) * perHour, "ms"),
       figure("open descriptors", Double(after.descriptors), ""),
       figure(
@@ -51,7 +53,8 @@ struct IdleBench: Bench {
     if keepalives >= 1 {
       figures.append(
         figure(
-          "wake-ups per keepalive", Double(after.wakeUps - before.wakeUps) / keepalives, "", .atMost(2 * allowance)))
+          "wake-ups per keepalive", Double(after.wakeUps - before.wakeUps) / keepalives, "", .atMost(2 * allowance.time)
+        ))
     }
     return figures
   }
