@@ -217,7 +217,9 @@ public final class AttesterService {
   /// Signs one report for all whom the examination was for.
   private func conclude(_ examination: Examination?) {
     guard let examination else { return }
-    watcher.follow(examination)
+    // It takes some milliseconds, which nobody has to wait for where there is nothing new to watch.
+    let isFollowing = watcher.isFollowing(examination)
+    if !isFollowing { watcher.follow(examination) }
     let answer: AttesterAnswer
     do throws(AttesterError) {
       answer = .token(
@@ -231,6 +233,7 @@ public final class AttesterService {
       answerRequests(of: client)
       client.flush()
     }
+    if isFollowing { watcher.follow(examination) }
     if askers.allSatisfy({ $0.cause != .recheck }) { rest() }
   }
 

@@ -19,6 +19,8 @@ final class Watcher {
   private let root: String
   private let inotify: Int32
   private var plan: [String: WatchPlan.Interest] = [:]
+  /// What the last examination asked for (``hash(_:)``).
+  private var followed: Int?
   private var watches: [String: Int32] = [:]
   private var folders: [Int32: String] = [:]
   private var firstChange: Int64?
@@ -49,12 +51,24 @@ final class Watcher {
 
   // MARK: What to watch
 
+  /// Whether this examination asked for what the last one did, and all of that is watched: then ``follow(_:)`` can wait
+  /// until its report is on its way.
+  func isFollowing(_ examination: Examination) -> Bool {
+    watches.count == plan.count && followed == Self.hash(examination)
+  }
+
+  /// The sets themselves are large, and kept by nobody.
+  private static func hash(_ examination: Examination) -> Int {
+    [examination.visited, examination.listed].hashValue
+  }
+
   /// Takes up what an examination asked for. What was not watched while it looked may have changed behind its back: that
   /// counts as a change.
   func follow(_ examination: Examination) {
     guard inotify >= 0 else { return }
     let plan = WatchPlan(visited: examination.visited, listed: examination.listed, node: node)
     self.plan = plan.interests
+    followed = Self.hash(examination)
     for (folder, watch) in watches where plan.interests[folder] == nil { remove(folder, watch) }
     var isComplete = plan.interests.count <= most
     for (folder, interest) in plan.interests.sorted(by: { $0.key < $1.key }).prefix(most) {

@@ -43,14 +43,15 @@ extension Courier {
 
   private func obey(_ order: Gate.Order) {
     counters.count(.obeyed)
-    keepMemory()
     set(.forget, 60_000)
     report(order.command, order.start > now ? .waiting : .accepted)
     perform(planner.handle(.order(order), at: now, wall: Clock.wall))
+    // The attester is at work meanwhile. Nothing that it says leaves the device before this thread goes on.
+    keepMemory()
   }
 
-  /// Written before the command is obeyed. Where it cannot be, the command is obeyed all the same: it only looks, and a
-  /// device with a full disk should still answer.
+  /// Written before the command is answered. Where it cannot be, it is answered all the same: it only looks, and a device
+  /// with a full disk should still answer.
   private func keepMemory() {
     do throws(SystemError) { try AtomicFile.write(gate.memory.json.bytes, to: enrolment.memoryFile) } catch {
       lastError = "\(error)"

@@ -62,7 +62,7 @@ struct Gate: Hashable, Sendable {
     runs = Bucket(every: interval, burst: Self.runBurst)
   }
 
-  /// `challenge`: the id of this connection. The caller writes ``memory`` down before it acts on `obey`.
+  /// `challenge`: the id of this connection. The caller writes ``memory`` down before anything that comes of `obey` leaves the device.
   mutating func judge(
     _ command: DeviceVerifier.Command, challenge: String?, at moment: Moment, _ now: Int64, load: Load = .none
   ) -> Decision {
