@@ -32,6 +32,9 @@ final class MonitorProcess {
   /// Bytes.
   var memory: Int { ProcessReading(child.pid).pss }
 
+  /// Milliseconds.
+  var cpu: Double { ProcessReading(child.pid).cpu }
+
   private var age: Double { Double(Clock.monotonicNanoseconds - started) / 1e9 }
 
   /// Waits until it shows a verdict for each of so many devices; seconds since it was started.

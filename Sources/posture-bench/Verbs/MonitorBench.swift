@@ -21,7 +21,7 @@ struct MonitorBench: Bench {
   func run() throws(BenchError) -> [Figure] {
     let site = try BenchSite(loads: true)
     let kits = try DeviceKit.make(1...devices, in: site.home)
-    let rate = try Self.verifyRate(kits[0])
+    let (rate, work) = try Self.verification(kits[0])
     let loader = try Loader(site.loader)
     let empty = try MonitorProcess(posturectl, site)
     _ = try empty.waitForVerdicts(0)
@@ -32,7 +32,7 @@ struct MonitorBench: Bench {
     _ = try empty.waitForVerdicts(devices)
     empty.end()
     if holds { return try hold(site) }
-    return try first(site, rate) + restart(site, kits, rate, bytes) + live(site, kits, rate, loader)
+    return try first(site, rate) + restart(site, kits, rate, work, bytes) + live(site, kits, rate, loader)
   }
 
   private func hold(_ site: BenchSite) throws(BenchError) -> [Figure] {
@@ -63,12 +63,14 @@ struct MonitorBench: Bench {
   }
 
   /// The same to one that has been there before.
-  private func restart(_ site: BenchSite, _ kits: [DeviceKit], _ rate: Double, _ empty: Int) throws(BenchError)
-    -> [Figure]
-  {
+  private func restart(
+    _ site: BenchSite, _ kits: [DeviceKit], _ rate: Double, _ work: Double, _ empty: Int
+  ) throws(BenchError) -> [Figure] {
+    let broker = ProcessReading(site.broker.pid).cpu
     let monitor = try MonitorProcess(posturectl, site)
     defer { monitor.end() }
     let taken = try monitor.waitForMessages(2 * devices)
+    let cpu = monitor.cpu + ProcessReading(site.broker.pid).cpu - broker
     let complete = try monitor.waitForVerdicts(devices)
     // It tidies up after the burst.
     Clock.sleep(milliseconds: 3_000)
@@ -79,6 +81,9 @@ struct MonitorBench: Bench {
         bench: Self.name, metric: "\(devices) devices: complete state after a restart", unit: "s",
         samples: Samples([complete]), target: .atMost(5 * allowance.time)),
       ingest("after a restart: retained messages taken in", taken, rate, .atLeast(0.7 / allowance.time)),
+      Figure(
+        bench: Self.name, metric: "CPU time of monitor and broker for each of them, beside a bare verification",
+        unit: "us", samples: Samples([1e3 * cpu / Double(3 * devices)]), floor: work),
       Figure(
         bench: Self.name, metric: "memory per device beyond its report of \(Int(report)) bytes", unit: "KiB",
         samples: Samples([bytes / 1_024]), target: isMany ? .atMost(6 * allowance.memory) : nil),
@@ -117,11 +122,17 @@ struct MonitorBench: Bench {
     } catch { throw BenchError(error.description) }
   }
 
-  /// Signatures of a report that one core verifies in a second.
-  private static func verifyRate(_ kit: DeviceKit) throws(BenchError) -> Double {
+  /// Signatures of a report that one core verifies in a second, and microseconds of CPU time for each.
+  private static func verification(_ kit: DeviceKit) throws(BenchError) -> (rate: Double, work: Double) {
     let key = try BareKey(kit.key)
     let message = try BareMessage(kit.report)
-    return 1e9 / Measure.perCall(batch: 200) { key.verify(message) }.median
+    var calls = 0
+    let start = Clock.processNanoseconds
+    let times = Measure.perCall(batch: 200) {
+      calls += 1
+      key.verify(message)
+    }
+    return (1e9 / times.median, Double(Clock.processNanoseconds - start) / 1e3 / Double(calls))
   }
 }
 
