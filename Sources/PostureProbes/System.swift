@@ -183,7 +183,8 @@ public final class System: Sendable {
         }
       } catch {
         // EPERM: a seccomp filter that is older than the call; a real one comes back from the walk.
-        guard error.errno == ENOSYS || error.errno == EPERM else { throw error }
+        // EAGAIN: somewhere on this machine something was renamed or mounted while the call was at a "..".
+        guard [ENOSYS, EPERM, EAGAIN].contains(error.errno) else { throw error }
       }
     }
     return try walk.open(relative, flags)
