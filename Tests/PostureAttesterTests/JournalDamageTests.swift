@@ -1,6 +1,7 @@
 import Glibc
 import Posture
 import PosturePlatform
+import Synchronization
 import TestKit
 import Testing
 
@@ -195,6 +196,86 @@ import Testing
       #expect(after.chain.number == 3)
       guard case .change(let change) = events[2].body else { return }
       #expect(change.from == .fail && change.to == .pass)
+    }
+  }
+
+  /// What the status says of the journal is of now: where nothing has to be written, something is tried.
+  @Test(.enabled(if: SmallDisk.isPossible, "mounts a small file system"))
+  func `a disk that has room again is said to have it, with nothing new to write`() throws {
+    for looks in [true, false] {
+      try SmallDisk.with { disk in
+        let device = try TestDevice(disk.path)
+        let attester = try device.attester()
+        try attester.look(open: true)
+        try disk.fill()
+        // Until the log has no room left either.
+        var looked = 0
+        while attester.journal.failure == nil, looked < 200 {
+          try attester.look(open: looked % 2 == 1)
+          looked += 1
+        }
+        #expect(attester.journal.failure != nil)
+        let isOpen = attester.journal.ledger.verdict == .fail
+        disk.empty()
+        if looks {
+          try attester.look(open: isOpen)
+        } else {
+          // Not before its time, however often something turns up.
+          let writes = attester.journal.writes
+          for _ in 0..<1_000 { attester.tick() }
+          #expect(attester.journal.failure != nil && attester.journal.writes == writes)
+          device.hands.uptime.withLock { $0 = attester.deadline ?? 0 }
+          attester.tick()
+        }
+        #expect(attester.journal.failure == nil && attester.deadline == nil)
+      }
+    }
+  }
+
+  /// Its small file cannot be written, the journal can: tried again now and then, not with each turn.
+  @Test func `marks that cannot be written do not wear the disk out`() throws {
+    try TemporaryFolder.with { folder in
+      let device = try TestDevice(folder)
+      let attester = try device.attester()
+      try attester.look(open: true)
+      let marks = "\(folder)/\(Journal.marksName)"
+      unlink(marks)
+      mkdir(marks, 0o700)
+      try attester.look(open: false)
+      #expect(attester.journal.failure != nil)
+      let writes = attester.journal.writes
+      for _ in 0..<600 {
+        device.hands.uptime.withLock { $0 += 1_000 }
+        attester.tick()
+      }
+      #expect((19...21).contains(attester.journal.writes - writes), "\(attester.journal.writes - writes)")
+      rmdir(marks)
+      device.hands.uptime.withLock { $0 += Journal.retry }
+      attester.tick()
+      #expect(attester.journal.failure == nil && Files.exists(marks))
+    }
+  }
+
+  /// The report tells of the change at once; its event comes of another look, which is asked for when there is room.
+  @Test(.enabled(if: SmallDisk.isPossible, "mounts a small file system"))
+  func `a change that the journal did not take is owed a look`() throws {
+    try SmallDisk.with { disk in
+      let device = try TestDevice(disk.path)
+      let attester = try device.attester()
+      try attester.look(open: true)
+      try disk.fill()
+      var isOpen = true
+      for _ in 0..<200 where !attester.owesEvent {
+        isOpen.toggle()
+        try attester.look(open: isOpen)
+      }
+      #expect(attester.owesEvent && !attester.takeOwedLook())
+      disk.empty()
+      device.hands.uptime.withLock { $0 += Journal.retry }
+      attester.tick()
+      #expect(attester.takeOwedLook() && !attester.takeOwedLook())
+      try attester.look(open: isOpen)
+      #expect(attester.journal.ledger.verdict == (isOpen ? .fail : .pass) && !attester.owesEvent)
     }
   }
 

@@ -35,12 +35,16 @@ final class Journal {
   private(set) var bytesWritten = 0
   /// Why the last write failed; nil after one that did not.
   private(set) var failure: String?
+  /// When what failed is tried again for its own sake, by ``uptime``.
+  private(set) var retryAt: Int64?
+  /// Milliseconds until then: a disk that has room again is noticed without anything happening, and one that has none is
+  /// not worn out.
+  static let retry: Int64 = 30_000
 
   private let store: JournalStore
   private let folder: String
   private var rows: [String: String]
   private let otherSequences: [String: Int64]
-  private var marksAreStale = false
   private let uptime: () -> Int64
   private var hourBegan: Int64
 
@@ -87,10 +91,16 @@ final class Journal {
     writeMarks()
   }
 
-  /// The one write of an hour in which nothing happens.
+  /// The one write of an hour in which nothing happens, and another try of what failed.
   func tick(now: Int64) throws(JournalError) {
-    guard hoursPassed > 0 || marksAreStale else { return }
+    guard retryAt.map({ uptime() >= $0 }) ?? (hoursPassed > 0) else { return }
     try change(now: now) { _ in }
+  }
+
+  /// Tries again what failed, for somebody who is about to say how the journal fares.
+  func mend(now: Int64) {
+    guard failure != nil else { return }
+    try? change(now: now) { _ in }
   }
 
   private var hoursPassed: Int64 { max(0, uptime() - hourBegan) / 3_600_000 }
@@ -107,7 +117,8 @@ final class Journal {
 
   private func write(_ next: Ledger) throws(JournalError) {
     let wanted = next.rows
-    let changed = wanted.filter { rows[$0.key] != $0.value }
+    // After a failure something is written in any case: a transaction that changes nothing proves nothing.
+    let changed = wanted.filter { rows[$0.key] != $0.value || (failure != nil && $0.key == "clock") }
     // Sequences of other keys stay.
     let gone = rows.keys.filter { wanted[$0] == nil && !$0.hasPrefix("seq/") }
     do throws(SQLiteError) {
@@ -117,10 +128,10 @@ final class Journal {
             ($0.key, JournalStore.Entry(value: $0.value, check: Checksum.of($0.key, $0.value)))
           }), remove: gone)
     } catch {
-      failure = error.description
+      hasFailed(error.description)
       throw JournalError(code: .disk, why: error.why)
     }
-    failure = nil
+    (failure, retryAt) = (nil, nil)
     writes += 1
     bytesWritten += changed.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
     rows.merge(changed) { $1 }
@@ -133,10 +144,11 @@ final class Journal {
     let marks = ledger.marks(otherSequences: otherSequences)
     do throws(SystemError) {
       try AtomicFile.write(marks.bytes, to: Path.join(folder, Self.marksName))
-      marksAreStale = false
-    } catch {
-      failure = error.description
-      marksAreStale = true
-    }
+    } catch { hasFailed(error.description) }
+  }
+
+  private func hasFailed(_ why: String) {
+    failure = why
+    retryAt = uptime() + Self.retry
   }
 }

@@ -65,8 +65,9 @@ public final class AttesterService {
       if polled[4].revents != 0 { conclude(examiner.collect()) }
       for event in polled.dropFirst(5) where event.revents != 0 { serve(event) }
       conclude(examiner.expire())
-      if watcher.settle() { tellWatchers() }
       attester.tick()
+      if attester.takeOwedLook() { watcher.lookAgain() }
+      if watcher.settle() { tellWatchers() }
       flush()
       startExamination()
     }
@@ -88,7 +89,8 @@ public final class AttesterService {
     polled += clients.map { pollfd(fd: $0.key, events: $0.value.events, revents: 0) }
     let now = Clock.boottimeMilliseconds
     let until =
-      [examiner.deadline, watcher.deadline, manager.watchdog.map { now + $0 }].compactMap { $0 }.min()
+      [examiner.deadline, watcher.deadline, attester.deadline, manager.watchdog.map { now + $0 }].compactMap { $0 }
+      .min()
       ?? now + Self.hour
     let timeout = Int32(clamping: max(0, min(until - now, Self.hour)))
     try retrying("poll") { poll(&polled, nfds_t(polled.count), timeout) }

@@ -26,6 +26,8 @@ public final class Attester {
   /// Lines about commands are signed for whoever asks the courier, so there is a limit to them.
   private var lines: Bucket
   private(set) var last: LastReport?
+  /// A change was reported whose event the journal did not take: it needs another look once there is room.
+  private(set) var owesEvent = false
 
   /// What ``status`` says of the report before.
   struct LastReport: Sendable {
@@ -82,8 +84,7 @@ public final class Attester {
     var evidence = Judge.evidence(of: examination.facts(refused: journal.ledger.refused), under: policy.policy)
     let sequence = try store { () throws(JournalError) in try journal.nextSequence(now: moment.seconds) }
     let changes = Changes(evidence, since: journal.ledger, now: moment.seconds)
-    // Where the journal does not take it, the report goes out all the same, and the next one tries again.
-    if !changes.isNone { try? record(changes, policy: policy.policy.name, report: sequence) }
+    remember(changes, policy: policy.policy.name, report: sequence)
     for index in evidence.findings.indices {
       evidence.findings[index].since = changes.findings[evidence.findings[index].identity]?.since
     }
@@ -117,6 +118,15 @@ public final class Attester {
   }
 
   // MARK: Events
+
+  /// Where the journal does not take it, the report goes out all the same, and the next one tries again.
+  private func remember(_ changes: Changes, policy: String, report: Int64) {
+    guard !changes.isNone else {
+      owesEvent = false
+      return journal.mend(now: moment.seconds)
+    }
+    owesEvent = (try? record(changes, policy: policy, report: report)) == nil
+  }
 
   private func record(_ changes: Changes, policy: String, report: Int64) throws(AttesterError) {
     let event = try link(.change(changes.event(policy: policy, report: report)))
@@ -286,10 +296,20 @@ public final class Attester {
 
   // MARK: Ground
 
-  /// The one small write of an hour without change.
+  /// The one small write of an hour without change, and another try of what the disk did not take.
   func tick() {
-    guard (try? beginChain()) != nil else { return }
+    guard journal.retryAt.map({ clock.uptime() >= $0 }) ?? true, (try? beginChain()) != nil else { return }
     try? journal.tick(now: moment.seconds)
+  }
+
+  /// When ``tick()`` is due again, by the device's uptime.
+  var deadline: Int64? { journal.retryAt }
+
+  /// True once for a change whose event there is room for again.
+  func takeOwedLook() -> Bool {
+    guard owesEvent, journal.failure == nil else { return false }
+    owesEvent = false
+    return true
   }
 
   private func change(_ body: (inout Ledger) -> Void) throws(AttesterError) {

@@ -161,6 +161,9 @@ final class Watcher {
     lastChange = now
   }
 
+  /// Counts as a change: what was seen last has to be seen again.
+  func lookAgain() { note() }
+
   /// Counts changes that have come to rest; true if there were any.
   func settle(now: Int64 = Clock.boottimeMilliseconds) -> Bool {
     guard let deadline, now >= deadline else { return false }
