@@ -13,6 +13,8 @@ struct Ledger: Hashable, Sendable {
   /// The key that signs; each key has its own sequence.
   var kid: String
   var sequence: Counter
+  /// Once everything was lost, a key that nothing is known of may have been used up to this number.
+  var unknownKeys: Int64 = 0
   /// Numbers of connections to the broker.
   var connection: Counter
   var chain: EventChain
@@ -40,17 +42,19 @@ struct Ledger: Hashable, Sendable {
     // The marks may be older than the journal was.
     let leap = marks.isFresh ? 0 : Counter.leap
     self.init(
-      kid: kid, sequence: Counter(reserved: (marks.sequences[kid] ?? 0) + leap),
+      kid: kid, sequence: Counter(reserved: (marks.sequences[kid] ?? marks.unknownKeys) + leap),
+      unknownKeys: marks.unknownKeys,
       connection: Counter(reserved: marks.connection + leap), chain: chain, verdict: nil, findings: [:],
       documents: marks.versions, refused: [:], clock: marks.clock, hours: 0)
   }
 
   init(
-    kid: String, sequence: Counter, connection: Counter, chain: EventChain, verdict: Verdict?,
+    kid: String, sequence: Counter, unknownKeys: Int64, connection: Counter, chain: EventChain, verdict: Verdict?,
     findings: [String: Seen], documents: [String: Document], refused: [String: String], clock: Int64, hours: Int64
   ) {
     self.kid = kid
     self.sequence = sequence
+    self.unknownKeys = unknownKeys
     self.connection = connection
     self.chain = chain
     self.verdict = verdict
@@ -65,6 +69,7 @@ struct Ledger: Hashable, Sendable {
   func marks(otherSequences: [String: Int64]) -> Marks {
     var sequences = otherSequences
     sequences[kid] = sequence.reserved
+    if unknownKeys > 0 { sequences[Marks.unknownKey] = unknownKeys }
     return Marks(
       sequences: sequences, connection: connection.reserved, generation: chain.generation, event: chain.number,
       versions: documents.mapValues { Document(version: $0.version, digest: $0.digest, token: nil) }, clock: clock)
@@ -75,6 +80,7 @@ extension Ledger {
   /// Raises what `marks` remember better.
   mutating func catchUp(with marks: Marks) {
     if let used = marks.sequences[kid], used > sequence.reserved { sequence = Counter(reserved: used) }
+    unknownKeys = max(unknownKeys, marks.unknownKeys)
     if marks.connection > connection.reserved { connection = Counter(reserved: marks.connection) }
     for (slot, document) in marks.versions where document.version > documents[slot]?.version ?? 0 {
       documents[slot] = document

@@ -13,6 +13,7 @@ extension Ledger {
       }.text,
       "clock": String(clock), "hours": String(hours),
     ]
+    if unknownKeys > 0 { rows["seq/\(Marks.unknownKey)"] = String(unknownKeys) }
     rows["verdict"] = verdict?.rawValue
     for link in chain.waiting { rows["event/\(link.number)"] = link.json.text }
     for (identity, seen) in findings { rows["finding/\(identity)"] = seen.json.text }
@@ -31,12 +32,18 @@ extension Ledger {
     guard let findings = Self.read(rows, "finding/", Seen.init(json:)),
       let documents = Self.read(rows, "document/", Document.init(json:))
     else { return nil }
-    let reserved = rows["seq/\(kid)"].map { Int64($0) }
-    guard reserved != .some(nil) else { return nil }
+    guard let reserved = Self.sequence(rows, kid), let unknownKeys = Self.sequence(rows, Marks.unknownKey)
+    else { return nil }
     self.init(
-      kid: kid, sequence: Counter(reserved: (reserved ?? 0) ?? 0), connection: Counter(reserved: connection),
+      kid: kid, sequence: Counter(reserved: reserved), unknownKeys: unknownKeys,
+      connection: Counter(reserved: connection),
       chain: chain, verdict: verdict ?? nil, findings: findings, documents: documents,
       refused: Self.below("refused/", rows), clock: clock, hours: hours)
+  }
+
+  /// 0 where there is none; nil where it is no number.
+  private static func sequence(_ rows: [String: String], _ kid: String) -> Int64? {
+    rows["seq/\(kid)"].map { Int64($0) } ?? 0
   }
 
   private static func below(_ prefix: String, _ rows: [String: String]) -> [String: String] {

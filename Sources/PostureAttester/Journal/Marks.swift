@@ -5,7 +5,7 @@ import PostureTokens
 /// The highest numbers ever used, kept in a small file beside the journal: a journal that is damaged, or that has lost
 /// its newest pages without a trace, must not make the key sign one number twice.
 struct Marks: Hashable, Sendable {
-  /// By kid.
+  /// By kid, and by ``unknownKey``.
   var sequences: [String: Int64]
   var connection: Int64
   /// Generation of the chain and number of the newest event; both 0 before the first.
@@ -51,6 +51,10 @@ struct Marks: Hashable, Sendable {
     self.versions = versions
     self.clock = clock
   }
+
+  /// In the place of a kid, which it cannot be: ``Ledger/unknownKeys``.
+  static let unknownKey = "*"
+  var unknownKeys: Int64 { sequences[Self.unknownKey] ?? 0 }
 
   /// Of a device that has never reported.
   static let fresh = Marks(sequences: [:], connection: 0, generation: 0, event: 0, versions: [:], clock: 0)

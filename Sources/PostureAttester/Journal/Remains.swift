@@ -55,17 +55,20 @@ struct Remains: Hashable, Sendable {
       var ledger = Ledger(kid: kid, chain: EventChain(id: id, generation: marks.generation + 1), marks: marks)
       if self.marks == nil {
         // No number that was used before is known any more.
-        ledger.sequence = Counter(reserved: Self.blindStart(now))
+        ledger.unknownKeys = Self.blindStart(now)
+        ledger.sequence = Counter(reserved: ledger.unknownKeys)
         ledger.connection = ledger.sequence
       }
       return (ledger, opening)
     }
     left.catchUp(with: marks)
     guard sequences[kid] == nil else { return (left, opening) }
+    left.sequence = Counter(reserved: left.unknownKeys)
     left.chain = EventChain(id: id, generation: left.chain.generation + 1)
     return (left, .anew(.newKey))
   }
 
-  /// Where both files are lost the clock is what is left: 1024 numbers a second are more than any device uses.
-  private static func blindStart(_ now: Int64) -> Int64 { max(0, now) << 10 }
+  /// Where both files are lost the clock is what is left: a leap each second is more than any device uses, however often it
+  /// loses one of the two. Below 2^53, which every reader of JSON can hold, for two hundred years.
+  private static func blindStart(_ now: Int64) -> Int64 { max(0, now) * Counter.leap }
 }
