@@ -137,6 +137,24 @@ struct GateTests {
     #expect(gate.memory.count == 0)
   }
 
+  /// Within one connection the challenge stays the same.
+  @Test func `a command that was forgotten does not become new when the clock is lost or set back`() throws {
+    let command = try command(life: 60, challenge: "challenge-1")
+    for later in [Moment(site.now - 1_000, isTrusted: false), Moment(site.now)] {
+      var gate = gate()
+      #expect(isObeyed(gate.judge(command, challenge: "challenge-1", at: Moment(site.now), 0)))
+      gate.forget(at: Moment(site.now + 400), 400_000)
+      #expect(gate.memory.count == 0)
+      #expect(gate.judge(command, challenge: "challenge-1", at: later, 400_000) == .refuse(.expired))
+      // Over a restart, too.
+      let memory = try #require(CommandMemory(json: try JSONParser.parse(gate.memory.json.bytes), 0))
+      var next = Gate(device: device, memory: memory)
+      #expect(next.judge(command, challenge: "challenge-1", at: later, 1) == .refuse(.expired))
+      let new = try self.command(id: "jti-00000002", life: 120, challenge: "challenge-1")
+      #expect(isObeyed(next.judge(new, challenge: "challenge-1", at: later, 1)))
+    }
+  }
+
   @Test func `three runs at once, then one in half a minute; who can wait waits, who rides along costs nothing`() throws
   {
     var gate = gate()
@@ -196,7 +214,10 @@ struct GateTests {
     var gate: Gate
     var now: Int64 = 0
     var wall: Int64
+    /// What is certain without a clock: it only grows.
+    let bound: Int64
     var isTrusted = true
+    var moment: Moment { isTrusted ? Moment(wall) : Moment(bound, isTrusted: false) }
     var obeyed: Set<String> = []
     var runs: Int64 = 0
     var refusals: Int64 = 0
@@ -221,11 +242,11 @@ struct GateTests {
     let moves: [Move] =
       commands.indices.map { .command($0, joins: false) } + [
         .command(0, joins: true), .wait(1_000), .wait(40_000), .wait(400_000), .clock(true), .clock(false),
-        .jump(86_400), .jump(-86_400), .restart, .forget,
+        .jump(86_400), .jump(-86_400), .jump(-390), .restart, .forget,
       ]
     let depth = Long.isWanted ? 6 : 4
     let result = Exploration.run(
-      from: World(gate: gate(), wall: site.now), depth: depth, events: { _ in moves },
+      from: World(gate: gate(), wall: site.now, bound: site.now - 1_000), depth: depth, events: { _ in moves },
       step: { world, move in Self.step(&world, move, commands, device) })
     #expect(result.failures.isEmpty, "\(result.failures.first ?? "")")
     print("gate: depth \(depth), \(result.states) states, \(result.steps) steps")
@@ -234,7 +255,7 @@ struct GateTests {
   private static func step(
     _ world: inout World, _ move: Move, _ commands: [DeviceVerifier.Command], _ device: Party
   ) -> [String] {
-    let moment = Moment(world.wall, isTrusted: world.isTrusted)
+    let moment = world.moment
     switch move {
     case .wait(let time):
       world.now += time

@@ -17,6 +17,9 @@ struct CommandMemory: Hashable, Sendable {
 
   private var entries: [String: Entry] = [:]
   private var sequences: [String: Int64] = [:]
+  /// The latest end of a forgotten command: one that ends no later may be one of those. Its time was once past, and is so
+  /// for good, whatever a clock that was set back, or is not trusted any more, says now.
+  private(set) var forgottenUntil: Int64 = .min
 
   init() {}
 
@@ -42,7 +45,10 @@ struct CommandMemory: Hashable, Sendable {
   }
 
   mutating func forget(at moment: Moment, _ now: Int64) {
-    entries = entries.filter { !moment.isPast($0.value.expires) || now < $0.value.keptUntil }
+    for (key, entry) in entries where moment.isPast(entry.expires) && now >= entry.keptUntil {
+      forgottenUntil = max(forgottenUntil, entry.expires)
+      entries[key] = nil
+    }
   }
 
   // MARK: On disk
@@ -53,6 +59,7 @@ struct CommandMemory: Hashable, Sendable {
         "commands",
         .object(entries.sorted { $0.key < $1.key }.map { JSON.Member($0.key, .integer($0.value.expires)) }))
       object("sequences", .object(sequences.sorted { $0.key < $1.key }.map { JSON.Member($0.key, .integer($0.value)) }))
+      if forgottenUntil > .min { object("forgottenUntil", .integer(forgottenUntil)) }
     }
   }
 
@@ -61,6 +68,10 @@ struct CommandMemory: Hashable, Sendable {
     guard let commands = json["commands"]?.members, let numbers = json["sequences"]?.members,
       commands.count <= Self.cap, numbers.count <= Self.controllerCap
     else { return nil }
+    if let known = json["forgottenUntil"] {
+      guard let end = known.integer else { return nil }
+      forgottenUntil = end
+    }
     let keptUntil = now + (RecheckClaims.longestLife + 2 * Moment.leeway) * 1_000
     for command in commands {
       guard let expires = command.value.integer else { return nil }

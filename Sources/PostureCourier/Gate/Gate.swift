@@ -97,6 +97,7 @@ struct Gate: Hashable, Sendable {
     if claims.life > RecheckClaims.longestLife { return .tooLong }
     if command.isTrustExpired { return .trustExpired }
     if moment.isPast(claims.expires) || moment.isBefore(claims.issuedAt) { return .expired }
+    if claims.expires <= memory.forgottenUntil { return .expired }
     if !moment.isTrusted, !isFresh(claims, command.kid, challenge) { return .staleChallenge }
     return nil
   }
