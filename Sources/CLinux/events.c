@@ -62,6 +62,24 @@ void clinux_date_watch_again(int fd) {
   timerfd_settime(fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL);
 }
 
+/* The kernel chooses the name: a zero byte and five digits (unix(7), autobind). */
+int clinux_notify_listener(char name[CLINUX_NOTIFY_NAME]) {
+  int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return -1;
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  socklen_t size = sizeof address.sun_family, length = sizeof address;
+  if (bind(fd, (struct sockaddr *)&address, size) < 0 || getsockname(fd, (struct sockaddr *)&address, &length) < 0) {
+    int why = errno;
+    close(fd);
+    return errno = why, -1;
+  }
+  size_t count = length - offsetof(struct sockaddr_un, sun_path);
+  if (count >= CLINUX_NOTIFY_NAME) count = CLINUX_NOTIFY_NAME - 1;
+  memcpy(name, address.sun_path, count);
+  name[0] = '@', name[count] = 0;
+  return fd;
+}
+
 int clinux_notify(const char *path, const void *bytes, size_t size) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   size_t length = strlen(path);

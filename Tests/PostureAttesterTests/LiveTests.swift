@@ -161,6 +161,27 @@ import Testing
     }
   }
 
+  @Test(.enabled(if: Long.isWanted, "waits for two minutes"))
+  func `the keeper ends one that hangs, and starts another`() throws {
+    try with(keep: true) { device, keeper in
+      var client = try device.client()
+      let first = try ReportClaims(claims: device.claims(client.report(), .report)).sequence
+      let hung = try #require(children(of: keeper.pid).first)
+      kill(hung, SIGSTOP)
+      let begin = Clock.monotonicMilliseconds
+      while children(of: keeper.pid).contains(hung), Clock.monotonicMilliseconds - begin < 200_000 { usleep(200_000) }
+      let took = Clock.monotonicMilliseconds - begin
+      var again = try device.client()
+      let report = try ReportClaims(claims: device.claims(again.report(), .report))
+      print("hung attester ended after \(took) ms")
+      #expect(took > 50_000 && took < 130_000 && report.sequence > first)
+      // A healthy one says often enough that it is.
+      let next = try #require(children(of: keeper.pid).first)
+      Clock.sleep(milliseconds: 130_000)
+      #expect(children(of: keeper.pid) == [next])
+    }
+  }
+
   private func children(of pid: pid_t) -> [pid_t] {
     let bytes = (try? Files.read("/proc/\(pid)/task/\(pid)/children")) ?? []
     return String(decoding: bytes, as: UTF8.self).split(separator: " ").compactMap { pid_t($0) }

@@ -18,6 +18,10 @@ int clinux_inotify(void);
 int clinux_accept(int fd);
 /// One datagram to a Unix socket; `path` may begin with @ for an abstract name. -1 and errno on failure.
 int clinux_notify(const char *path, const void *bytes, size_t size);
+#define CLINUX_NOTIFY_NAME 16
+/// A datagram socket of the Unix family with an abstract name of the kernel's choice, which is put into `name` with an @
+/// before it; close-on-exec, not blocking. -1 and errno on failure.
+int clinux_notify_listener(char name[CLINUX_NOTIFY_NAME]);
 /// Uid of the process at the other end of a Unix socket (SO_PEERCRED), or -1.
 int64_t clinux_peer_uid(int fd);
 /// Whether the kernel holds its clock to be set and kept by somebody (adjtimex(2) without STA_UNSYNC).

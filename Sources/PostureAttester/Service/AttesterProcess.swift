@@ -26,12 +26,12 @@ public enum AttesterProcess {
     return listener
   }
 
-  /// Keeps a serving process alive on one socket, so that nobody who is connected later notices that it fell over.
+  /// Keeps a serving process alive on one socket, so that nobody who is connected later notices that it fell over, or hung.
   /// Returns after SIGTERM or SIGINT, and when `parent`, the reading end of a pipe, has lost its writer.
   public static func keep(_ settings: AttesterSettings, parent: Int32 = -1) throws(SystemError) {
     let listener = try prepare(settings)
     let signals = Descriptor(owning: try retrying("signalfd") { clinux_signals_and_children() })
-    var keeper = Keeper(
+    var keeper = try Keeper(
       arguments: ["attest", "--inherited"] + settings.arguments, signals: signals.number, parent: parent)
     try keeper.run(listener.number)
   }
@@ -76,61 +76,5 @@ public enum AttesterProcess {
         clock: .system(isTrusted: settings.trustsClock), options: options)
       return try attester.token(of: evidence, under: policy)
     }
-  }
-}
-
-/// Starts the serving process again whenever it ends, more slowly each time it does so at once.
-private struct Keeper {
-  private static let quickly: Int64 = 10_000
-  private static let longestPause: Int64 = 30_000
-
-  private let arguments: [String]
-  private let signals: Int32
-  private let parent: Int32
-  private var pause: Int64 = 100
-
-  init(arguments: [String], signals: Int32, parent: Int32) {
-    self.arguments = arguments
-    self.signals = signals
-    self.parent = parent
-  }
-
-  mutating func run(_ listener: Int32) throws(SystemError) {
-    while true {
-      let began = Clock.boottimeMilliseconds
-      let pid = try Command.spawn(
-        "/proc/self/exe", arguments, ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"], in: listener, out: 1, err: 2)
-      guard hasEnded(pid) else { return }
-      pause = Clock.boottimeMilliseconds - began > Self.quickly ? 100 : min(pause * 2, Self.longestPause)
-      guard !isTold(until: Clock.boottimeMilliseconds + pause) else { return }
-    }
-  }
-
-  /// False where this one was told to end, and has ended the other.
-  private func hasEnded(_ pid: pid_t) -> Bool {
-    while waitpid(pid, nil, WNOHANG) == 0 {
-      guard isToldNow(waiting: -1) else { continue }
-      kill(pid, SIGTERM)
-      waitpid(pid, nil, 0)
-      return false
-    }
-    return true
-  }
-
-  private func isTold(until deadline: Int64) -> Bool {
-    while true {
-      let left = deadline - Clock.boottimeMilliseconds
-      guard left > 0 else { return false }
-      if isToldNow(waiting: Int32(left)) { return true }
-    }
-  }
-
-  /// Waits for anything at all; true where it means the end.
-  private func isToldNow(waiting milliseconds: Int32) -> Bool {
-    var polled = [signals, parent].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-    guard poll(&polled, 2, milliseconds) > 0 else { return false }
-    if polled[1].revents & Int16(POLLHUP) != 0 { return true }
-    let signal = polled[0].revents == 0 ? -1 : clinux_next_signal(signals)
-    return signal == SIGTERM || signal == SIGINT
   }
 }
