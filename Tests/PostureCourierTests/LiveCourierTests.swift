@@ -236,6 +236,50 @@ struct LiveCourierTests {
     #expect(live.agent?.status == nil)
   }
 
+  /// It watches nothing before it has looked, and has counted as many changes as the one before: none, or some.
+  @Test(arguments: [Int64(0), 3]) func `an attester that was started again is asked to look`(_ changes: Int64) throws {
+    let live = try LiveCourier()
+    live.attester.set { $0.changes = changes }
+    try live.ready()
+    live.look(1_500)
+    let count = live.attester.count { if case .report = $0 { true } else { false } }
+    live.attester.stop()
+    live.look(300)
+    try live.attester.start()
+    #expect(live.eventually { live.attester.count { if case .report = $0 { true } else { false } } > count })
+  }
+
+  /// Twenty seconds, a report that is due or not: whoever says nothing to a question that needs no looking is not waited
+  /// for as long as an examination may take.
+  @Test(.enabled(if: Long.isWanted, "waits for half a minute"))
+  func `an attester that owes a report and is silent is given up in twenty seconds`() throws {
+    let live = try LiveCourier()
+    try live.ready()
+    live.attester.set {
+      $0.mood = .silent
+      $0.changes += 1
+    }
+    live.send(try live.site.recheck(.device(live.device)), .recheckDevice(live.device.name))
+    let start = Clock.monotonicMilliseconds
+    #expect(live.eventually(25_000) { live.log.contains("attester: no answer in time (report)") })
+    print("silent attester given up after \(Clock.monotonicMilliseconds - start) ms")
+    #expect(Clock.monotonicMilliseconds - start < 23_000)
+    live.attester.set { $0.mood = .honest }
+    // The command still lives, and is answered.
+    try live.message(.report(live.device.name), within: 30_000) { $0["cause"] == "recheck" }
+  }
+
+  /// One that answers what needs no looking is busy, not silent.
+  @Test(.enabled(if: Long.isWanted, "waits for half a minute"))
+  func `an examination that takes long is waited for`() throws {
+    let live = try LiveCourier()
+    try live.ready()
+    live.attester.set { $0.duration = 27_000 }
+    live.send(try live.site.recheck(.device(live.device)), .recheckDevice(live.device.name))
+    try live.message(.report(live.device.name), within: 40_000) { $0["cause"] == "recheck" }
+    #expect(!live.log.contains("no answer in time"))
+  }
+
   @Test func `SIGHUP takes a new configuration, and keeps the old one where the new one is wrong`() throws {
     let live = try LiveCourier()
     try live.ready()

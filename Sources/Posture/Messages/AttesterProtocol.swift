@@ -33,6 +33,11 @@ public enum AttesterRequest: Hashable, Sendable {
   /// What the courier says of itself (connected, last error …), shown by ``status`` as its word.
   case courier(JSON)
 
+  /// Milliseconds after which a report does not come any more: two probes of twenty seconds each, for the examination
+  /// that runs already and for the next one, and some to start and to sign. An attester that says nothing at all is
+  /// given up much sooner.
+  public static let longestReport: Int64 = 90_000
+
   /// A connection to the broker that is about to be made.
   public struct Connection: Hashable, Sendable {
     /// Random id, base64url: the `chal` that commands to this device have to repeat.

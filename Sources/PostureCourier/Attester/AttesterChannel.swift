@@ -91,6 +91,11 @@ final class AttesterChannel {
     pushOut(now)
   }
 
+  /// Whoever waits is told so now.
+  func giveUp(_ loss: AttesterLoss) {
+    if !requests.isEmpty { fail(loss, Clock.monotonicMilliseconds) }
+  }
+
   // MARK: Writing
 
   private func pushOut(_ now: Int64) {

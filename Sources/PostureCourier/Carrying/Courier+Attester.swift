@@ -34,8 +34,19 @@ extension Courier {
     }
   }
 
+  /// Milliseconds after which an attester that owes a report is asked whether it is still there.
+  private static let doubt: Int64 = 5_000
+
+  /// Until the report is there.
+  func listenToAttester() {
+    tellAttester()
+    set(.listen, Self.doubt)
+  }
+
   private func askForReport(_ nonces: [String], _ cause: ReportCause) {
+    set(.listen, Self.doubt)
     reports.ask(.report(nonces: nonces, cause: cause)) { [unowned self] answer in
+      cancel(.listen)
       if case .success(.token(let token)) = answer {
         lastReport = token
         publishReport(token)
@@ -44,6 +55,7 @@ extension Courier {
         perform(pump.handle(.poke, at: now))
       } else {
         attesterFailed("report", answer)
+        show("attester: no report")
         perform(planner.handle(.finished(false), at: now, wall: Clock.wall))
       }
       set(.tell, 1_000)
@@ -117,11 +129,16 @@ extension Courier {
 
   // MARK: Changes
 
+  /// No attester has counted to this: asked with it, it answers at once.
+  private static let anyChange = Int64.max
+
   func watchForChanges() {
     watch.ask(.watch(after: seenChanges)) { [unowned self] answer in
       guard case .success(.changed(let number, _)) = answer else {
         attesterFailed("watch", answer)
-        // Whatever happened meanwhile is looked at.
+        // Another attester counts from the beginning, and watches nothing until it has looked: what happened meanwhile is
+        // looked at whatever it has counted.
+        seenChanges = Self.anyChange
         return set(.watch, 2_000)
       }
       if number != seenChanges {
@@ -134,9 +151,13 @@ extension Courier {
 
   // MARK: Status
 
-  /// What we say of ourselves, for `posture-agent status`.
+  /// What we say of ourselves, for `posture-agent status`. An attester that has no answer to that examines nothing
+  /// either: whatever else it owes is not waited for.
   func tellAttester() {
-    quick.ask(.courier(status)) { _ in }
+    quick.ask(.courier(status)) { [unowned self] answer in
+      guard case .failure(.silent) = answer else { return }
+      for channel in [reports, watch] { channel.giveUp(.silent) }
+    }
   }
 
   private var status: JSON {

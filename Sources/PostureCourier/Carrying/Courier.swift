@@ -11,8 +11,13 @@ public final class Courier {
   /// Where the configuration comes from, at the start and on SIGHUP.
   public typealias Source = () throws(ConfigurationError) -> (AgentConfiguration, Enrolment)
 
+  /// Bytes: a device is asked little, and what floods it can wait at the broker.
+  private static let inboxCap = 512 << 10
+  /// Milliseconds for an answer that needs no examination.
+  private static let quickPatience: Int64 = 15_000
+
   enum Timer: Hashable, CaseIterable {
-    case presence, republish, correct, tell, watch, watchdog, forget, documents, renew, restart, rest, stop
+    case presence, republish, correct, tell, listen, watch, watchdog, forget, documents, renew, restart, rest, stop
   }
 
   private let source: Source
@@ -73,10 +78,10 @@ public final class Courier {
       // Before any other thread is started, so that none of them takes the signals.
       signals = Descriptor(owning: try retrying("signalfd") { clinux_signals() })
       dates = Descriptor(owning: try retrying("timerfd") { clinux_date_watch() })
-      inbox = try Inbox()
+      inbox = try Inbox(cap: Self.inboxCap)
     } catch { throw ConfigurationError("\(error)") }
-    quick = AttesterChannel(configuration.socket, patience: 15_000)
-    reports = AttesterChannel(configuration.socket, patience: 180_000)
+    quick = AttesterChannel(configuration.socket, patience: Self.quickPatience)
+    reports = AttesterChannel(configuration.socket, patience: AttesterRequest.longestReport)
     watch = AttesterChannel(configuration.socket, patience: nil)
     verifier = try enrolment.verifier()
     gate = Gate(device: enrolment.device, memory: Self.memory(enrolment, log))
@@ -154,12 +159,15 @@ public final class Courier {
   /// Milliseconds from now; an earlier time that is set already stays.
   func set(_ timer: Timer, _ delay: Int64) { timers[timer] = min(timers[timer] ?? .max, now + delay) }
 
+  func cancel(_ timer: Timer) { timers[timer] = nil }
+
   private func fire(_ timer: Timer) {
     switch timer {
     case .presence: askForPresence()
     case .republish: republish()
     case .correct: correctPresence()
     case .tell: tellAttester()
+    case .listen: listenToAttester()
     case .watch: watchForChanges()
     case .watchdog:
       service.isAlive()
