@@ -58,12 +58,15 @@ public final class RunningProcess: Sendable {
     shared.ended.wake()
   }
 
-  deinit { if shared.state.withLock({ $0.status }) == nil { kill(pid, SIGKILL) } }
+  deinit { sendToAll(SIGKILL) }
 
   /// nil while it runs.
   public var status: Int32? { shared.state.withLock { $0.status } }
 
   public func send(_ signal: Int32) { if status == nil { kill(pid, signal) } }
+
+  /// Also to what it started itself in its session: a shell's pipe is more than the shell.
+  private func sendToAll(_ signal: Int32) { if status == nil { kill(-pid, signal) } }
 
   /// Exit status or 128 + the signal; nil where it has not ended within `milliseconds`.
   @discardableResult
@@ -74,15 +77,15 @@ public final class RunningProcess: Sendable {
 
   /// SIGTERM, and SIGKILL where that is not enough.
   public func stop() {
-    send(SIGTERM)
+    sendToAll(SIGTERM)
     guard wait() == nil else { return }
-    send(SIGKILL)
+    sendToAll(SIGKILL)
     wait()
   }
 
   /// kill -9.
   public func crash() {
-    send(SIGKILL)
+    sendToAll(SIGKILL)
     wait()
   }
 }
