@@ -8,12 +8,13 @@ import Testing
 
 extension FaultTests {
   /// Half of them forged: another signer, another device, a changed byte, somebody else's topic.
-  @Test func `thousands of commands in a burst`() throws {
+  @Test(.enabled(if: Rig.isLong, Rig.needsLong))
+  func `thousands of commands in a burst`() throws {
     let rig = try Rig()
     try rig.start()
     #expect(rig.isSettled(10_000))
     let before = try rig.usage()
-    let count = Long.isWanted ? 10_000 : 400
+    let count = 10_000
     let stranger = try FileKey.generate()
     for number in 0..<count {
       let command = try rig.command(life: 300)

@@ -25,6 +25,24 @@ struct CrashFaultTests {
     try rig.conclude("broker killed or stopped \(rounds) times, \(reports) examinations meanwhile", since: before)
   }
 
+  /// It is another process with other watches, and has counted as many changes as the one before.
+  @Test(.enabled(if: Rig.isLong, Rig.needsLong))
+  func `an attester that was killed is asked to look, and sees the next change`() throws {
+    let rig = try Rig()
+    try rig.start()
+    for _ in 0..<2 {
+      #expect(rig.isSettled(10_000))
+      rig.crashAttester()
+      try rig.startAttester()
+      #expect(rig.record.wait(for: "report", 30_000) { $0["cause"] == "change" } != nil, "\(rig.silence("no look"))")
+      try rig.change(open: !rig.isOpen)
+      let verdict = rig.isOpen ? "fail" : "pass"
+      #expect(
+        rig.record.wait(for: "report", 10_000) { $0["verdict"]?.string == verdict } != nil, "\(rig.silence(verdict))")
+    }
+    try rig.conclude("attester killed while nothing happened", since: nil)
+  }
+
   @Test func `attester and courier are killed at random moments`() throws {
     let rig = try Rig()
     try rig.start()

@@ -26,7 +26,7 @@ private final class Impostor {
   }
 }
 
-@Suite(.serialized, .enabled(if: Rig.isPossible, Rig.needs))
+@Suite(.serialized, .enabled(if: Rig.isLong, Rig.needsLong))
 struct BrokerFaultTests {
   private static let connacks = [
     128, 129, 130, 131, 133, 134, 135, 136, 137, 138, 140, 144, 149, 151, 153, 154, 155, 156, 157, 159,
@@ -49,16 +49,13 @@ struct BrokerFaultTests {
     var did: [String] = []
     for (mode, patience) in [("mute", 22), ("silent", 22), ("flood", 8)] as [(String, UInt32)] {
       let impostor = try Impostor(rig, mode)
-      usleep(Long.isWanted ? patience * 1_000_000 : mode == "flood" ? 1_500_000 : 300_000)
-      if Long.isWanted {
-        let said = rig.text("courier.log")
-        #expect(said.contains(mode == "flood" ? "a packet of more than" : "the handshake took too long"), "\(mode)")
-      }
+      usleep(patience * 1_000_000)
+      let said = rig.text("courier.log")
+      #expect(said.contains(mode == "flood" ? "a packet of more than" : "the handshake took too long"), "\(mode)")
       impostor.leave(rig)
       did.append(mode)
     }
     for (mode, codes) in [("connack", Self.connacks), ("disconnect", Self.disconnects)] {
-      let codes = Long.isWanted ? codes : [codes.last!, 135]
       let impostor = try Impostor(rig, mode, codes.map(String.init))
       #expect(hears(codes, rig).isEmpty, "\(mode)")
       impostor.leave(rig)
@@ -87,12 +84,12 @@ struct BrokerFaultTests {
     return left
   }
 
-  @Test(arguments: Long.isWanted ? ["old", "bytes", "torn"] : ["old"])
+  @Test(arguments: ["old", "bytes", "torn"])
   func `a broker of the older version, one byte by byte, one that tears packets`(_ mode: String) throws {
     let rig = try linked()
     let load = try Load(rig)
     let impostor = try Impostor(rig, mode, [rig.hand.path])
-    usleep(Long.isWanted ? 15_000_000 : 1_500_000)
+    usleep(15_000_000)
     let reports = try load.stop(rig)
     if mode == "old" {
       #expect(rig.milliseconds(20_000, until: true) != nil)

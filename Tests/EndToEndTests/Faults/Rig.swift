@@ -39,10 +39,15 @@ final class Rig {
   /// POSTURE_AGENT names another build of the program: one with a sanitizer.
   static let program =
     getenv("POSTURE_AGENT").map { String(cString: $0) } ?? Path.join(Repository.products, "posture-agent")
+  /// POSTURE_PRELOAD: a library that the build of that name needs.
+  private static let preload = getenv("POSTURE_PRELOAD").map { String(cString: $0) }
   static let isPossible =
-    Long.isWanted && geteuid() == 0 && Broker.isInstalled && CCompiler.path != nil
+    geteuid() == 0 && Broker.isInstalled && CCompiler.path != nil
     && access("/usr/include/mosquitto_plugin.h", R_OK) == 0
-  static let needs: Comment = "long tier: set POSTURE_LONG; needs root, mosquitto, mosquitto-dev and a C compiler"
+  /// For tests that have no short form.
+  static let isLong = isPossible && Long.isWanted
+  static let needsLong: Comment = "long tier: set POSTURE_LONG; needs what the short form needs"
+  static let needs: Comment = "needs root, mosquitto, mosquitto-dev and a C compiler"
   private static let users = (attester: "64001", courier: "64002")
 
   let options: Options
@@ -288,12 +293,12 @@ final class Rig {
 
   private var environment: [String] {
     var words = ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"]
-    if options.hasClock {
-      words += ["LD_PRELOAD=\(folder.file("clock.so"))", "POSTURE_CLOCK=\(folder.file("clock"))"]
-    }
+    if options.hasClock { words.append("POSTURE_CLOCK=\(folder.file("clock"))") }
+    let preloaded = [Self.preload, options.hasClock ? folder.file("clock.so") : nil].compactMap(\.self)
+    if !preloaded.isEmpty { words.append("LD_PRELOAD=\(preloaded.joined(separator: ":"))") }
     // A sanitizer speaks where it found something, and ends what it found it in. Nothing may look into these processes,
     // the search for leaks neither.
-    return words + ["ASAN_OPTIONS=detect_leaks=0:exitcode=99"]
+    return words + ["ASAN_OPTIONS=detect_leaks=0:exitcode=99", "TSAN_OPTIONS=halt_on_error=1:exitcode=99"]
   }
 
   private func prepareClock() throws {

@@ -6,7 +6,7 @@ import TestKit
 import Testing
 
 /// No hash and no key in anything that a device says, writes down or would leave in a core.
-@Suite(.serialized, .enabled(if: Rig.isPossible, Rig.needs))
+@Suite(.serialized, .enabled(if: Rig.isLong, Rig.needsLong))
 struct SecretTests {
   /// Parts of the fixture's password hash.
   private static let hash = ["PostureTestsHash", "0123456789abcdef"]

@@ -6,7 +6,7 @@ import TestKit
 import Testing
 
 /// A long time with faults, on the same two processes. POSTURE_SOAK: seconds.
-@Suite(.serialized, .enabled(if: Rig.isPossible && Long.isWanted, "runs for minutes, with POSTURE_LONG"))
+@Suite(.serialized, .enabled(if: Rig.isLong, Rig.needsLong))
 struct SoakTests {
   private static let length = getenv("POSTURE_SOAK").flatMap { Int64(String(cString: $0)) } ?? 180
   /// Kilobytes that a process may grow by once it has warmed up.
