@@ -75,6 +75,7 @@ struct ClockFaultTests {
     let rig = try Rig(options)
     try rig.start()
     #expect(rig.isSettled(10_000))
+    let before = try rig.usage()
     let connections = rig.keptPresence?["conn"]?.integer ?? 0
     let night: Int64 = 8 * 3_600
     try rig.turn(date: night, sleep: night * 1_000)
@@ -89,6 +90,6 @@ struct ClockFaultTests {
     let presence = rig.hand.kept(topic, 10_000) { (BrokerRecord.claims($0[...])?["conn"]?.integer ?? 0) > connections }
     #expect(presence != nil)
     #expect(rig.text("courier.log").contains("woken"))
-    try rig.conclude("sleep of eight hours", since: nil, hasOperators: false, date: night)
+    try rig.conclude("sleep of eight hours", since: before, hasOperators: false, date: night)
   }
 }

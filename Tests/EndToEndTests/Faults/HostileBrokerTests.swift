@@ -87,6 +87,8 @@ struct BrokerFaultTests {
   @Test(arguments: ["old", "bytes", "torn"])
   func `a broker of the older version, one byte by byte, one that tears packets`(_ mode: String) throws {
     let rig = try linked()
+    #expect(rig.isSettled(10_000))
+    let before = try rig.usage()
     let load = try Load(rig)
     let impostor = try Impostor(rig, mode, [rig.hand.path])
     usleep(15_000_000)
@@ -98,7 +100,7 @@ struct BrokerFaultTests {
       #expect(try rig.recheck(challenge: rig.challenge)["verdict"]?.string == (rig.isOpen ? "fail" : "pass"))
     }
     impostor.leave(rig)
-    try rig.conclude("broker: \(mode), \(reports) examinations meanwhile", since: nil)
+    try rig.conclude("broker: \(mode), \(reports) examinations meanwhile", since: before)
   }
 
   @Test func `a broker deletes what it keeps`() throws {

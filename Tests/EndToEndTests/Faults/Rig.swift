@@ -37,6 +37,7 @@ final class Rig {
   }
 
   /// POSTURE_AGENT names another build of the program: one with a sanitizer.
+  static let isSanitized = getenv("POSTURE_AGENT") != nil
   static let program =
     getenv("POSTURE_AGENT").map { String(cString: $0) } ?? Path.join(Repository.products, "posture-agent")
   /// POSTURE_PRELOAD: a library that the build of that name needs.
@@ -298,7 +299,9 @@ final class Rig {
     if !preloaded.isEmpty { words.append("LD_PRELOAD=\(preloaded.joined(separator: ":"))") }
     // A sanitizer speaks where it found something, and ends what it found it in. Nothing may look into these processes,
     // the search for leaks neither.
-    return words + ["ASAN_OPTIONS=detect_leaks=0:exitcode=99", "TSAN_OPTIONS=halt_on_error=1:exitcode=99"]
+    return words + [
+      "ASAN_OPTIONS=detect_leaks=0:exitcode=99", "TSAN_OPTIONS=halt_on_error=1:exitcode=99:atexit_sleep_ms=0",
+    ]
   }
 
   private func prepareClock() throws {
