@@ -7,6 +7,9 @@ public enum Clock {
   public static var wall: Int64 { Int64(reading(CLOCK_REALTIME).tv_sec) }
   /// The same in microseconds.
   public static var wallMicroseconds: Int64 { nanoseconds(CLOCK_REALTIME) / 1_000 }
+  /// Nanoseconds since the epoch by the clock that file systems take their times from: it moves in ticks, and what changes
+  /// later never has an earlier time.
+  public static var fileNanoseconds: Int64 { nanoseconds(CLOCK_REALTIME_COARSE) }
   /// Whether somebody who knows the time (NTP, PTP, a GPS receiver) sets and keeps the system's clock.
   public static var isSynchronized: Bool { clinux_clock_synchronized() }
   /// Milliseconds since some start that no change of the date moves, suspended time included.

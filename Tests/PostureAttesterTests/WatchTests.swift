@@ -61,7 +61,7 @@ import Testing
   }
 
   private func examination(_ visited: [String], listed: Set<String> = []) -> Examination {
-    var examination = Examination(began: Clock.wall + 5)
+    var examination = Examination(began: Clock.fileNanoseconds + 5_000_000_000)
     examination.visited = Set(visited)
     examination.listed = listed
     return examination
@@ -121,13 +121,32 @@ import Testing
     let tree = try FixtureTree(["/etc/shadow": "a"])
     let watcher = Watcher(root: tree.root)
     var look = examination(["/etc/shadow"])
-    look.began = Clock.wall
+    look.began = Clock.fileNanoseconds
     try tree.write("/etc/shadow", "b")
     watcher.follow(look)
     #expect(change(watcher) != nil)
     // Only once: now it is watched.
     watcher.follow(look)
     #expect(change(watcher, within: 600) == nil)
+  }
+
+  /// An examination of its own for what the first has seen would be one too many.
+  @Test func `what changed just before the look does not count`() throws {
+    for _ in 0..<5 {
+      let tree = try FixtureTree(["/etc/shadow": "a"])
+      let watcher = Watcher(root: tree.root)
+      // Some ticks of the clock that times of files are of.
+      usleep(30_000)
+      var look = examination(["/etc/shadow"])
+      look.began = Clock.fileNanoseconds
+      watcher.follow(look)
+      #expect(change(watcher, within: 250) == nil)
+    }
+  }
+
+  @Test func `whole seconds of a file system stand for what follows them`() {
+    #expect(Watcher.latest(timespec(tv_sec: 7, tv_nsec: 5)) == 7_000_000_005)
+    #expect(Watcher.latest(timespec(tv_sec: 7, tv_nsec: 0)) == 8_999_999_999)
   }
 
   @Test func `a link's target is watched too`() throws {

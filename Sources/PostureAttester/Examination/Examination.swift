@@ -8,7 +8,7 @@ struct Examination: Sendable {
   /// Every path that was asked for, and those of them that were listed.
   var visited: Set<String> = []
   var listed: Set<String> = []
-  /// Seconds since the epoch by the system's clock when it began: what changes of files are compared with.
+  /// ``Clock/fileNanoseconds`` when it began: what changes of files are compared with.
   var began: Int64
   /// Milliseconds.
   var took: Int64 = 0

@@ -65,7 +65,7 @@ final class Examiner {
 
   /// Begins; a process that cannot be started gives an examination in which nothing was seen.
   func start() -> Examination? {
-    launch(ProbeName.allCases[...], Examination(began: Clock.wall), startedAt: Clock.boottimeMilliseconds)
+    launch(ProbeName.allCases[...], Examination(began: Clock.fileNanoseconds), startedAt: Clock.boottimeMilliseconds)
   }
 
   private func launch(

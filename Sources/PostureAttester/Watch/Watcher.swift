@@ -191,13 +191,18 @@ final class Watcher {
     return count > 0 ? String(decoding: buffer[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self) : ""
   }
 
-  /// By the change time of the directory and of the names in it that count, to the second.
+  /// By the change time of the directory and of the names in it that count.
   private func hasChanged(_ folder: String, _ interest: WatchPlan.Interest, since began: Int64) -> Bool {
     let names: Set<String> = if case .names(let names) = interest { names } else { [] }
     let paths = (interest == .all ? [root + folder] : []) + names.map { "\(root)\(folder)/\($0)" }
     return paths.contains { path in
       var status = stat()
-      return lstat(path, &status) == 0 && Int64(status.st_ctim.tv_sec) >= began
+      return lstat(path, &status) == 0 && Self.latest(status.st_ctim) >= began
     }
+  }
+
+  /// Some file systems count whole seconds, or every other: the latest time that theirs may stand for.
+  static func latest(_ time: timespec) -> Int64 {
+    Int64(time.tv_sec) * 1_000_000_000 + (time.tv_nsec == 0 ? 1_999_999_999 : Int64(time.tv_nsec))
   }
 }
