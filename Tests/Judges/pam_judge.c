@@ -1,7 +1,8 @@
 /* Asks the real libpam. Standard input: lines "FOLDER SERVICE USER PHASE ANSWER FLAGS", PHASE being auth, account or
  * both; FOLDER "-" stands for the system's own folders, ANSWER is what a prompt is answered with ("-" for an empty
- * line), FLAGS a number for pam_authenticate.
+ * line), FLAGS a number for pam_authenticate. Arguments: modules that stay loaded.
  * Standard output: one line each, the code of the first call that did not succeed, "start N" where pam_start failed. */
+#include <dlfcn.h>
 #include <security/pam_appl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,9 +23,11 @@ static int converse(int count, const struct pam_message **messages, struct pam_r
   return PAM_SUCCESS;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
   static char line[8192], folder[4096], service[256], user[256], phase[32], reply[256];
   int flags;
+  // libpam loads each module anew for each question, unless it is there already.
+  for (int i = 1; i < argc; i++) dlopen(argv[i], RTLD_NOW | RTLD_NODELETE);
   while (fgets(line, sizeof line, stdin)) {
     if (sscanf(line, "%4095s %255s %255s %31s %255s %d", folder, service, user, phase, reply, &flags) != 6) return 1;
     answer = strcmp(reply, "-") ? reply : "";

@@ -5,7 +5,11 @@ public import PosturePlatform
 public final class Folder: Sendable {
   public let path: String
 
-  public init() throws(SystemError) { path = try TemporaryFolder.make() }
+  /// - Parameter isInMemory: on a file system in memory where there is one, for thousands of files that live for a moment.
+  public init(isInMemory: Bool = false) throws(SystemError) {
+    let memory = "/dev/shm"
+    path = try isInMemory && access(memory, W_OK) == 0 ? TemporaryFolder.make(in: memory) : TemporaryFolder.make()
+  }
 
   deinit { TemporaryFolder.remove(path) }
 

@@ -10,8 +10,8 @@ public enum TemporaryFolder {
   }
 
   /// Makes one; the caller ends it with ``remove(_:)``.
-  public static func make() throws(SystemError) -> String {
-    try Directory.makeTemporary("posture-test")
+  public static func make(in parent: String = "/tmp") throws(SystemError) -> String {
+    try Directory.makeTemporary("posture-test", in: parent)
   }
 
   public static func remove(_ path: String) {

@@ -8,9 +8,9 @@ struct Distribution: Sendable {
   init(_ system: System) {
     let text = system.text("/etc/os-release") ?? system.text("/usr/lib/os-release") ?? ""
     var values: [String: String] = [:]
-    for line in text.split(separator: "\n") {
+    for line in text.lines() {
       guard let equals = line.firstIndex(of: "="), !line.hasPrefix("#") else { continue }
-      let value = line[line.index(after: equals)...].filter { $0 != "\"" && $0 != "'" }
+      let value = line[line.index(after: equals)...].trimmed.filter { $0 != "\"" && $0 != "'" }
       values[String(line[..<equals])] = value.lowercased()
     }
     id = values["ID"] ?? "linux"

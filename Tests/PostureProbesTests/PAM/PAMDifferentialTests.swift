@@ -66,7 +66,7 @@ final class StackWorkshop {
 
   init(seed: UInt64) throws {
     judge = try PAMJudge()
-    folder = try Folder()
+    folder = try Folder(isInMemory: true)
     makers = RandomStacks(seed: seed, modules: try #require(PAMJudge.moduleFolder))
     let system = try System()
     let distribution = Distribution(system)

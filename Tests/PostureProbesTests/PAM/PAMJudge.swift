@@ -41,6 +41,10 @@ struct PAMJudge {
     return (try? Command("/usr/bin/unshare", ["-m", "/bin/true"]).run())?.status == 0
   }()
 
+  /// Modules that the judge keeps loaded from one question to the next.
+  private static let kept =
+    moduleFolder.map { folder in ["debug", "deny", "permit"].map { "\(folder)/pam_\($0).so" } } ?? []
+
   init() throws {
     folder = try Folder()
     program = folder.file("pam_judge")
@@ -68,7 +72,7 @@ struct PAMJudge {
   ) throws -> (Int32, [String]) {
     let script = mounts.map { "mount --bind \($0.source) \($0.target) && " }.joined() + "exec \(program)"
     var command =
-      mounts.isEmpty ? Command(program) : Command("/usr/bin/unshare", ["-m", "/bin/sh", "-c", script])
+      mounts.isEmpty ? Command(program, Self.kept) : Command("/usr/bin/unshare", ["-m", "/bin/sh", "-c", script])
     command.input = Array(questions.map(\.line).joined().utf8)
     command.timeout = 120_000
     let output = try command.run()

@@ -22,8 +22,8 @@ struct LoginDefinitions: Sendable {
   }
 
   private mutating func read(_ text: String) {
-    for line in text.split(separator: "\n") {
-      let words = line.prefix { $0 != "#" }.split { $0 == " " || $0 == "\t" || $0 == "=" }
+    for line in text.lines() {
+      let words = line.trimmed.prefix { $0 != "#" }.split { $0 == " " || $0 == "\t" || $0 == "=" }
       guard words.count >= 2 else { continue }
       let value = words[1].filter { $0 != "\"" }
       others[String(words[0])] = value

@@ -11,7 +11,7 @@ struct NameSources: Sendable {
   init(_ system: System) {
     let paths = ["/etc/nsswitch.conf", "/usr/etc/nsswitch.conf", "/usr/share/nsswitch.conf"]
     guard let path = paths.first(where: system.exists), let text = system.text(path) else { return }
-    for line in text.split(separator: "\n") {
+    for line in text.lines() {
       let content = line.prefix { $0 != "#" }
       guard let colon = content.firstIndex(of: ":") else { continue }
       set(content[..<colon].filter { !$0.isWhitespace }, Self.sources(content[content.index(after: colon)...]))

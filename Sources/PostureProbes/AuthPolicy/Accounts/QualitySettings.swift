@@ -12,7 +12,7 @@ struct ConfigurationLines: Sequence {
   private let entries: [Entry]
 
   init(_ system: System, _ path: String) {
-    let lines = (system.text(path) ?? "").split(separator: "\n", omittingEmptySubsequences: false)
+    let lines = (system.text(path) ?? "").lines(keepsEmpty: true)
     entries = lines.enumerated().compactMap { index, line in
       let parts = line.prefix { $0 != "#" }.split(maxSplits: 1) { $0 == "=" || $0.isWhitespace }
       guard let name = parts.first?.trimmed, !name.isEmpty else { return nil }

@@ -65,7 +65,7 @@ struct DoasConfiguration: Sendable {
   private static func lines(_ text: String) -> [(text: String, number: Int)] {
     var result: [(text: String, number: Int)] = []
     var pending: (text: String, number: Int)?
-    for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+    for (index, line) in text.lines(keepsEmpty: true).enumerated() {
       var current = pending ?? ("", index + 1)
       if line.hasSuffix("\\") {
         current.text += line.dropLast()

@@ -13,14 +13,14 @@ struct HostName: Sendable {
       others = []
       return
     }
-    let rows = (system.text("/etc/hosts") ?? "").split(separator: "\n").map { row in
+    let rows = (system.text("/etc/hosts") ?? "").lines().map { row in
       row.prefix { $0 != "#" }.split { $0 == " " || $0 == "\t" }.dropFirst().map(String.init)
     }
     others = rows.filter { $0.contains(name) }.flatMap { $0 }.filter { $0 != name }
   }
 
   private static func configured(_ system: System) -> String? {
-    let first = (system.text("/etc/hostname") ?? "").split(separator: "\n").map(\.trimmed)
+    let first = (system.text("/etc/hostname") ?? "").lines().map(\.trimmed)
       .first { !$0.isEmpty && !$0.hasPrefix("#") }
     return first
   }

@@ -141,7 +141,7 @@ struct DisplayManagerSearch {
 
   private static let chosenPath = "/etc/X11/default-display-manager"
   private var chosenName: String? {
-    system.text(Self.chosenPath)?.split(separator: "\n").first.map { Programs.base($0.trimmed) }
+    system.text(Self.chosenPath)?.lines().first.map { Programs.base($0.trimmed) }
   }
 
   /// default-display-manager, or OpenRC's conf.d.

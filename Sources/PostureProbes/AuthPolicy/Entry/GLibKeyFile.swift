@@ -19,7 +19,7 @@ struct GLibKeyFile: Sendable {
   init(_ text: String) throws(Malformed) {
     var entries: [Entry] = []
     var group: String?
-    for (index, raw) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+    for (index, raw) in text.lines(keepsEmpty: true).enumerated() {
       let line = raw.drop { $0 == " " || $0 == "\t" }.trimmed
       if line.isEmpty || line.hasPrefix("#") { continue }
       if line.hasPrefix("["), line.hasSuffix("]"), line.count > 2 {

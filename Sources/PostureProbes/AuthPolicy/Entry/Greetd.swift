@@ -81,7 +81,7 @@ struct TOMLTable {
 
   init(_ text: String) {
     var table = ""
-    for (index, raw) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+    for (index, raw) in text.lines(keepsEmpty: true).enumerated() {
       let line = raw.trimmed
       if line.hasPrefix("["), let end = line.firstIndex(of: "]") {
         table = line[line.index(after: line.startIndex)..<end].trimmed

@@ -74,7 +74,7 @@ struct LoginProgram {
   /// Whether root may use this terminal: a missing or empty list allows all.
   private func isSecure(_ terminal: String) -> Bool {
     let listed =
-      context.system.text("/etc/securetty")?.split(separator: "\n").map(\.trimmed)
+      context.system.text("/etc/securetty")?.lines().map(\.trimmed)
       .filter { !$0.isEmpty && !$0.hasPrefix("#") } ?? []
     return listed.isEmpty || listed.contains(terminal)
       || (terminal.hasSuffix("*") && listed.contains { $0.hasPrefix(terminal.dropLast()) })

@@ -32,7 +32,7 @@ struct SDDM {
   static func parse(_ text: String, path: String) -> [Value] {
     var section = ""
     var values: [Value] = []
-    for (index, raw) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+    for (index, raw) in text.lines(keepsEmpty: true).enumerated() {
       let line = raw.prefix { $0 != "#" }.trimmed
       if line.hasPrefix("["), line.hasSuffix("]") {
         section = String(line.dropFirst().dropLast())

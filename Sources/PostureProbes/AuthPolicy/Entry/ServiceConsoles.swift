@@ -43,7 +43,7 @@ struct ServiceConsoles {
   }
 
   private func line(_ words: [String], _ terminal: String, _ file: String, _ key: String) -> ConsoleLine {
-    let number = system.text(file)?.split(separator: "\n", omittingEmptySubsequences: false)
+    let number = system.text(file)?.lines(keepsEmpty: true)
       .firstIndex { $0.trimmed.hasPrefix(key) }.map { $0 + 1 }
     return ConsoleLine(
       terminal: terminal, reading: TerminalReader(system: system).read(words),

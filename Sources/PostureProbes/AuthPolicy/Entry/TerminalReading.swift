@@ -123,7 +123,7 @@ struct TerminalReader {
   private func script(_ program: String, _ arguments: [String], _ depth: Int) -> TerminalReading {
     let command = ([program] + arguments).joined(separator: " ")
     guard let text = system.text(program), text.hasPrefix("#!"),
-      let interpreter = text.split(separator: "\n").first?.split(whereSeparator: { $0 == " " || $0 == "/" }),
+      let interpreter = text.lines().first?.split(whereSeparator: { $0 == " " || $0 == "/" }),
       interpreter.contains(where: { Self.shells.contains(String($0)) || $0 == "openrc-run" })
     else { return .unknown(command) }
     return commands(text, arguments, depth) ?? .unknown(command)

@@ -135,7 +135,7 @@ struct HyprConfig {
     var variables = ConfigVariables()
     var block = 0
     var depth = 0
-    for (index, raw) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+    for (index, raw) in text.lines(keepsEmpty: true).enumerated() {
       let line = raw.prefix { $0 != "#" }.trimmed
       if line.hasSuffix("{") {
         if depth == 0 { block += 1 }

@@ -130,6 +130,6 @@ struct UserFiles {
 
   /// The line of the first match, for evidence.
   static func line(of word: String, in text: String) -> Int? {
-    text.split(separator: "\n", omittingEmptySubsequences: false).firstIndex { $0.contains(word) }.map { $0 + 1 }
+    text.lines(keepsEmpty: true).firstIndex { $0.contains(word) }.map { $0 + 1 }
   }
 }

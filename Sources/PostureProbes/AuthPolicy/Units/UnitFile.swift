@@ -42,11 +42,16 @@ struct LogicalLines: Sequence {
     var lines: [Line] = []
     var joined = ""
     var start = 0
-    for (index, raw) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+    for (index, raw) in text.lines(keepsEmpty: true).enumerated() {
       let physical = raw.trimmed
       if let first = physical.first, comments.contains(first) { continue }
+      let isContinued = physical.utf8.last == UInt8(ascii: "\\")
+      if start == 0, !isContinued {
+        if !physical.isEmpty { lines.append(Line(text: physical, number: index + 1)) }
+        continue
+      }
       if start == 0 { start = index + 1 }
-      if physical.hasSuffix("\\") {
+      if isContinued {
         joined += physical.dropLast()
         joined += " "
         continue
@@ -61,18 +66,4 @@ struct LogicalLines: Sequence {
   }
 
   func makeIterator() -> IndexingIterator<[Line]> { lines.makeIterator() }
-}
-
-extension StringProtocol {
-  /// Without blanks and carriage returns at both ends.
-  var trimmed: String {
-    var rest = self[...]
-    while let first = rest.unicodeScalars.first, Self.isBlank(first) { rest = rest.dropFirst() }
-    while let last = rest.unicodeScalars.last, Self.isBlank(last) { rest = rest.dropLast() }
-    return String(rest)
-  }
-
-  private static func isBlank(_ scalar: Unicode.Scalar) -> Bool {
-    scalar == " " || scalar == "\t" || scalar == "\r" || scalar == "\n"
-  }
 }

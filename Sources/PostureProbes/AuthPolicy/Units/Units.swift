@@ -25,6 +25,10 @@ final class Units: Sendable {
   private let links: [String: String]
   /// The names that lead to each unit.
   private let aliases: [String: [String]]
+  /// Every name that is linked anywhere, in a directory of links of another.
+  let enabledNames: [String]
+  /// Names that have a file, a link or a drop-in directory, by prefix and type of an instance.
+  private let instanceNames: [String: [String]]
   private let memory = Mutex<[String: Unit?]>([:])
 
   init(_ system: System) {
@@ -41,6 +45,20 @@ final class Units: Sendable {
       links[entry.key] = String(name)
     }
     aliases = Dictionary(grouping: links.keys) { [links, paths] name in Self.follow(name, links, paths) }
+    enabledNames = Self.wanting(folders).flatMap { [folders] in Self.wanted(by: $0, folders, system) }
+    instanceNames = Self.instances(Self.names(folders) + enabledNames)
+  }
+
+  /// Names in the directories, and those that drop-in directories are for.
+  private static func names(_ folders: [Folder]) -> [String] {
+    folders.flatMap(\.names).map { $0.hasSuffix(".d") ? String($0.dropLast(2)) : $0 }
+  }
+
+  private static func instances(_ names: [String]) -> [String: [String]] {
+    let instances = Set(names.filter { $0.utf8.contains(UInt8(ascii: "@")) }).compactMap(UnitName.init)
+      .filter { $0.instance?.isEmpty == false }
+    return Dictionary(grouping: instances) { "\($0.prefix).\($0.type)" }
+      .mapValues { $0.map(\.text).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) } }
   }
 
   /// The types of units that matter for a door.
@@ -114,12 +132,7 @@ final class Units: Sendable {
 
   /// Names with this prefix and type that have a file, a link or a drop-in directory: `getty@tty1.service`.
   func instances(of prefix: String, type: String = "service") -> [String] {
-    let dropIns = folders.flatMap(\.names).map { $0.hasSuffix(".d") ? String($0.dropLast(2)) : $0 }
-    let found = Set(dropIns + enabledNames).filter { name in
-      guard let parts = UnitName(name) else { return false }
-      return parts.prefix == prefix && parts.type == type && parts.instance?.isEmpty == false
-    }
-    return found.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    instanceNames["\(prefix).\(type)"] ?? []
   }
 
   /// Services with a file or a drop-in outside the vendor's directories.
@@ -176,7 +189,9 @@ final class Units: Sendable {
   // MARK: Links that enable
 
   /// Units that `name.wants`, `.requires` or `.upholds` hold. A link to /dev/null hides one of a weaker directory.
-  func wanted(by name: String) -> [String] {
+  func wanted(by name: String) -> [String] { Self.wanted(by: name, folders, system) }
+
+  private static func wanted(by name: String, _ folders: [Folder], _ system: System) -> [String] {
     var decided: [String: Bool] = [:]
     for folder in folders {
       for kind in ["wants", "requires", "upholds"] where folder.names.contains("\(name).\(kind)") {
@@ -190,7 +205,7 @@ final class Units: Sendable {
   }
 
   /// Every unit that has directories of links of its own: `multi-user.target`.
-  var wanting: Set<String> {
+  private static func wanting(_ folders: [Folder]) -> Set<String> {
     Set(
       folders.flatMap(\.names).compactMap { name in
         for suffix in [".wants", ".requires", ".upholds"] where name.hasSuffix(suffix) {
@@ -199,7 +214,4 @@ final class Units: Sendable {
         return nil
       })
   }
-
-  /// Every name that is linked anywhere.
-  var enabledNames: [String] { wanting.flatMap(wanted) }
 }

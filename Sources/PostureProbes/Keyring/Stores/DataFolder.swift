@@ -29,7 +29,7 @@ enum DataFolder {
   /// `NAME=value`, or pam_env's `NAME DEFAULT=value`; the last one counts.
   private static func value(_ text: String) -> String? {
     guard text.contains(name) else { return nil }
-    return text.split(separator: "\n").compactMap { line -> String? in
+    return text.lines().compactMap { line -> String? in
       let line = line.trimmed
       guard line.hasPrefix(name) else { return nil }
       let rest = line.dropFirst(name.utf8.count).trimmed

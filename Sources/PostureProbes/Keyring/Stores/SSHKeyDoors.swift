@@ -77,7 +77,7 @@ enum SSHKeyDoors {
   private static func named(_ home: Home) -> [String] {
     guard let file = try? home.read("\(folder)/config", cap: cap) else { return [] }
     let base = home.path("")
-    return file.text.split(separator: "\n").compactMap { line -> String? in
+    return file.text.lines().compactMap { line -> String? in
       let words = line.split(maxSplits: 1) { " \t=".contains($0) }
       guard words.count == 2, words[0].lowercased() == "identityfile" else { return nil }
       let value = words[1].trimmed.drop { $0 == "=" || $0 == " " }.filter { $0 != "\"" }

@@ -42,7 +42,7 @@ enum SSHPrivateKey: Hashable, Sendable {
 
   private static func putty(_ bytes: [UInt8]) -> SSHPrivateKey? {
     guard bytes.starts(with: "PuTTY-User-Key-File-".utf8) else { return nil }
-    let lines = String(decoding: bytes.prefix(512), as: UTF8.self).split(whereSeparator: \.isNewline)
+    let lines = String(decoding: bytes.prefix(512), as: UTF8.self).lines()
     guard let line = lines.first(where: { $0.hasPrefix("Encryption: ") }) else { return .damaged("no Encryption line") }
     return line == "Encryption: none" ? .open : .passphrase
   }

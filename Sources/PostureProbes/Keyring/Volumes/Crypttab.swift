@@ -44,7 +44,7 @@ enum Crypttab {
   static let mostRows = 1024
 
   static func parse(_ text: String, at path: String = path) -> [CrypttabEntry] {
-    text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().lazy.compactMap { index, line in
+    text.lines(keepsEmpty: true).enumerated().lazy.compactMap { index, line in
       let fields = line.split { $0.isWhitespace }
       guard fields.count >= 2, !fields[0].hasPrefix("#") else { return nil }
       let key = fields.count > 2 ? String(fields[2]) : "none"

@@ -155,7 +155,7 @@ struct GroundFinder {
     guard let notes = system.text("/etc/lvm/backup/\(group)"), depth < Self.mostLayers else {
       return mappings.isEmpty ? .plain : hidden
     }
-    let legs = notes.split(separator: "\n").compactMap { line -> String? in
+    let legs = notes.lines().compactMap { line -> String? in
       let words = line.trimmed.split(separator: "\"")
       return words.count >= 2 && words[0].hasPrefix("device = ") ? String(words[1]) : nil
     }

@@ -104,7 +104,7 @@ struct MountTable: Sendable {
   }
 
   private static func rows(_ text: String) -> [(line: Int, fields: [Substring])] {
-    text.split(separator: "\n", maxSplits: mostRows, omittingEmptySubsequences: false).prefix(mostRows).enumerated()
+    text.lines(keepsEmpty: true, most: mostRows).prefix(mostRows).enumerated()
       .map { index, line in (index + 1, line.split { $0 == " " || $0 == "\t" }) }
   }
 

@@ -110,7 +110,7 @@ enum PolkitPolicyFile {
     var line: Int
 
     func attribute(_ name: String) -> String? {
-      guard let range = text.ranges(of: name + "=").first else { return nil }
+      guard let range = text.range(ofText: name + "=") else { return nil }
       let rest = text[range.upperBound...]
       guard let quote = rest.first, quote == "\"" || quote == "'" else { return nil }
       return String(rest.dropFirst().prefix { $0 != quote })
@@ -124,6 +124,9 @@ enum PolkitPolicyFile {
 
     init(bytes: [UInt8]) { self.bytes = bytes }
 
+    /// How the elements begin that decide; most of a file are words for people, in every language.
+    private static let decisive = ["action", "/action", "defaults", "/defaults", "allow_"].map { Array($0.utf8) }
+
     mutating func next() -> Tag? {
       while let open = bytes[at...].firstIndex(of: UInt8(ascii: "<")) {
         advance(to: open)
@@ -133,6 +136,10 @@ enum PolkitPolicyFile {
           continue
         }
         guard let close = bytes[open...].firstIndex(of: UInt8(ascii: ">")) else { return nil }
+        guard Self.decisive.contains(where: { bytes[(open + 1)...].starts(with: $0) }) else {
+          advance(to: close + 1)
+          continue
+        }
         let text = String(decoding: bytes[(open + 1)..<close], as: UTF8.self)
         let name = text.prefix { !" \t\r\n/".contains($0) || ($0 == "/" && text.first == "/") }
         let tag = Tag(name: String(name), text: text, line: line)

@@ -263,7 +263,7 @@ struct GroupNumbers: Sendable {
 
   init(_ system: System) {
     var names: [UInt32: String] = [:]
-    for row in (system.text("/etc/group") ?? "").split(separator: "\n") {
+    for row in (system.text("/etc/group") ?? "").lines() {
       let fields = row.split(separator: ":", omittingEmptySubsequences: false)
       guard fields.count >= 3, let gid = UInt32(fields[2]), names[gid] == nil else { continue }
       names[gid] = String(fields[0])

@@ -71,7 +71,7 @@ extension PAM {
     private func apply(_ text: String, _ decision: inout Decision) -> Bool {
       let separators = question.value("listsep") ?? ", \t"
       let colon = question.value("fieldsep")?.first ?? ":"
-      for line in text.split(separator: "\n") where !line.hasPrefix("#") {
+      for line in text.lines() where !line.hasPrefix("#") {
         let parts = line.split(separator: colon, maxSplits: 2)
         guard parts.count == 3, let sign = parts[0].first, sign == "+" || sign == "-" else { continue }
         let code: Code = sign == "+" ? .success : .permissionDenied

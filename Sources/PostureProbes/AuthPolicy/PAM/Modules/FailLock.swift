@@ -49,7 +49,7 @@ extension PAM {
     }
 
     private mutating func read(_ text: String, _ path: String) {
-      for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+      for (index, line) in text.lines(keepsEmpty: true).enumerated() {
         let words = line.prefix { $0 != "#" }.split { $0 == "=" || $0.isWhitespace }
         guard let name = words.first else { continue }
         if set(String(name), words.count > 1 ? String(words[1]) : "") { place = Place(path, line: index + 1) }

@@ -68,7 +68,7 @@ extension PAM.ModuleModels {
     guard let name = question.account?.name else { return .fixed(.permissionDenied) }
     do throws(System.Unreadable) {
       let text = try question.system.read(path).text
-      let isListed = text.split(separator: "\n").contains { $0.hasPrefix("\(name):") }
+      let isListed = text.lines().contains { $0.hasPrefix("\(name):") }
       return granted(isListed ? .success : .permissionDenied, question, "pam_localuser.so file=\(path)")
     } catch {
       if error == .missing { return .fixed(.systemError) }
@@ -102,7 +102,7 @@ extension PAM.ModuleModels {
     do throws(System.Unreadable) {
       let file = try question.system.read(path)
       if file.isWritableByOthers { return .fixed(.authenticationError) }
-      let listed = file.text.split(separator: "\n")
+      let listed = file.text.lines()
       let isListed = listed.contains { $0.elementsEqual(shell.isEmpty ? "/bin/sh" : shell) }
       return granted(isListed ? .success : .authenticationError, question, "pam_shells.so")
     } catch {
@@ -142,7 +142,7 @@ extension PAM {
     }
 
     private func terminals(_ file: System.File) -> [String] {
-      file.text.split(separator: "\n").filter { !$0.hasPrefix("#") }.map { String($0.prefix { !$0.isWhitespace }) }
+      file.text.lines().filter { !$0.hasPrefix("#") }.map { String($0.prefix { !$0.isWhitespace }) }
     }
 
     /// Without a terminal named: the weakest of them.

@@ -171,7 +171,7 @@ extension PAM {
     }
 
     private func isListed(_ item: String, _ text: String) -> Bool? {
-      let lines = text.split(separator: "\n").map(String.init)
+      let lines = text.lines().map(String.init)
       switch item {
       case "user": return question.account.map { lines.contains($0.name) }
       case "ruser": return lines.contains(question.call.caller ?? "")

@@ -57,7 +57,7 @@ extension PAM {
       let file =
         isCentral ? try question.system.read(path) : try question.system.read(path, ownedBy: account.uid)
       if question.value("sshformat") != nil || question.has("sshformat") { return 1 }
-      let lines = file.text.split(separator: "\n", omittingEmptySubsequences: false)
+      let lines = file.text.lines(keepsEmpty: true)
       return lines.firstIndex { $0.hasPrefix("\(account.name):") && $0.utf8.count > account.name.utf8.count + 1 }
         .map { $0 + 1 }
     }

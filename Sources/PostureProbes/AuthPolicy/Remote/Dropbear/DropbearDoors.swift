@@ -48,7 +48,7 @@ struct DropbearDoors {
     if account.isRoot, options.refusesRoot { return Reason("dropbear.noRoot", options.place) }
     if let group = options.group, !account.isMember(of: group) { return Reason("dropbear.group", options.place) }
     if let shells = context.system.text("/etc/shells") {
-      let known = shells.split(separator: "\n").map(\.trimmed)
+      let known = shells.lines().map(\.trimmed)
       let shell = account.shell.isEmpty ? "/bin/sh" : account.shell
       if !known.contains(shell) { return Reason("dropbear.shell", file: "/etc/shells") }
     }

@@ -79,7 +79,7 @@ struct AuthorizedKeys: Sendable {
   // MARK: Lines
 
   private func add(_ text: String, _ path: String, to result: inout Content) {
-    for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+    for (index, line) in text.lines(keepsEmpty: true).enumerated() {
       guard let entry = Entry(line), !entry.isExpired(now: system.now), algorithms.accept(entry.type) else { continue }
       let place = Place(path, line: index + 1)
       if entry.isAuthority {

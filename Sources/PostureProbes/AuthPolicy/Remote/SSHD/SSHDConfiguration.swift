@@ -45,7 +45,7 @@ struct SSHDConfiguration: Sendable {
     }
     var top: [Node] = []
     var block: (criteria: SSHDCriteria, nodes: [Node])?
-    for (index, line) in file.text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+    for (index, line) in file.text.lines(keepsEmpty: true).enumerated() {
       budget -= 1
       guard budget > 0, let setting = Self.setting(line, Place(path, line: index + 1)) else { continue }
       if setting.keyword == "match" {

@@ -36,7 +36,7 @@ struct SSHDSettings: Sendable {
 
   /// The output of `sshd -T -C …`.
   init(printed text: String) {
-    for line in text.split(separator: "\n") {
+    for line in text.lines() {
       let words = line.split(separator: " ").map(String.init)
       guard let key = words.first else { continue }
       if Self.lists.contains(key) {

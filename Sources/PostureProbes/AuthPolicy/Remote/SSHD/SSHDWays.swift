@@ -226,7 +226,7 @@ struct SSHDWays: Sendable {
   /// A certificate for the person's name, or for one of the names that a file or command lists.
   private var certificateReason: [Reason]? {
     guard let path = settings.optional("trustedusercakeys"), let text = context.system.text(path),
-      text.split(separator: "\n").contains(where: {
+      text.lines().contains(where: {
         AuthorizedKeys.Entry($0).map { settings.algorithms.accept($0.type) } ?? false
       }),
       !(isRoot && settings.root == .commandsOnly)
@@ -235,7 +235,7 @@ struct SSHDWays: Sendable {
     if settings.optional("authorizedprincipalscommand") != nil { return reasons }
     guard let pattern = settings.optional("authorizedprincipalsfile"), let account else { return reasons }
     let principals = AuthorizedKeys(context.system, account, isStrict: false).path(pattern)
-    let names = (context.system.text(principals) ?? "").split(separator: "\n").map(\.trimmed)
+    let names = (context.system.text(principals) ?? "").lines().map(\.trimmed)
     return names.contains { !$0.isEmpty && !$0.hasPrefix("#") } ? reasons : nil
   }
 

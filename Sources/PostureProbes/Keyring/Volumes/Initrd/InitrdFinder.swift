@@ -35,7 +35,7 @@ struct InitrdFinder {
     for top in ["/boot", "/efi", "/boot/efi"] {
       let names = ((try? system.list("\(top)/loader/entries")) ?? []).filter { $0.hasSuffix(".conf") && !isSpare($0) }
       guard let entry = names.max(by: Self.isOlder) else { continue }
-      let images = (system.text("\(top)/loader/entries/\(entry)") ?? "").split(separator: "\n").compactMap {
+      let images = (system.text("\(top)/loader/entries/\(entry)") ?? "").lines().compactMap {
         line -> String? in
         let words = line.split(whereSeparator: \.isWhitespace)
         return words.count == 2 && words[0] == "initrd" ? "\(top)/\(words[1].drop { $0 == "/" })" : nil

@@ -69,7 +69,7 @@ struct InitrdSettings: Sendable {
 
   /// The words of `NAME=(a b)`, `NAME+=" a b "`.
   private static func words(_ text: String, after name: String) -> [String] {
-    text.split(separator: "\n").flatMap { line -> [String] in
+    text.lines().flatMap { line -> [String] in
       let line = line.drop { $0 == " " || $0 == "\t" }
       guard line.hasPrefix(name), let equals = line.firstIndex(of: "="),
         ["", "+"].contains(line[line.index(line.startIndex, offsetBy: name.count)..<equals])
