@@ -96,7 +96,7 @@ struct AuthorizedKeys: Sendable {
     let options: [String]
     let type: String
 
-    init?(_ line: some StringProtocol) {
+    init?(_ line: Substring) {
       let text = line.trimmed
       guard let first = text.first, first != "#" else { return nil }
       let words = Self.fields(text)

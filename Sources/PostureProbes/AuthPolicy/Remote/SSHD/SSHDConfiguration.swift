@@ -29,7 +29,7 @@ struct SSHDConfiguration: Sendable {
   init(_ file: String, options: [String] = [], on system: System) {
     self.file = file
     self.system = system
-    nodes = options.compactMap { Self.setting($0, Place(file)) }.map { .setting($0) } + read(file, depth: 0)
+    nodes = options.compactMap { Self.setting($0[...], Place(file)) }.map { .setting($0) } + read(file, depth: 0)
   }
 
   private static let depthLimit = 16
@@ -84,7 +84,7 @@ struct SSHDConfiguration: Sendable {
   }
 
   /// `Keyword value`, `Keyword=value`; nil for comments and lines that cannot be read.
-  private static func setting(_ line: some StringProtocol, _ place: Place) -> Setting? {
+  private static func setting(_ line: Substring, _ place: Place) -> Setting? {
     let text = line.trimmed
     guard let first = text.first, first != "#" else { return nil }
     let keyword = text.prefix { $0 != " " && $0 != "\t" && $0 != "=" }
