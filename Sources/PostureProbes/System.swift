@@ -175,11 +175,15 @@ public final class System: Sendable {
   /// A descriptor for a device or another file that is not read whole. The caller closes it.
   public func open(_ path: String, _ flags: Int32) throws(SystemError) -> Int32 {
     memory.withLock { _ = $0.visited.insert(path) }
-    let relative = String(path.drop { $0 == "/" })
     if !walksByStep {
       do throws(SystemError) {
         return try retrying("open", path) {
-          clinux_open_in_root(directory, relative.isEmpty ? "." : relative, flags | O_CLOEXEC)
+          path.withCString { start in
+            var relative = start
+            while relative.pointee == CChar(bitPattern: UInt8(ascii: "/")) { relative += 1 }
+            guard relative.pointee != 0 else { return clinux_open_in_root(directory, ".", flags | O_CLOEXEC) }
+            return clinux_open_in_root(directory, relative, flags | O_CLOEXEC)
+          }
         }
       } catch {
         // EPERM: a seccomp filter that is older than the call; a real one comes back from the walk.
@@ -187,7 +191,7 @@ public final class System: Sendable {
         guard [ENOSYS, EPERM, EAGAIN].contains(error.errno) else { throw error }
       }
     }
-    return try walk.open(relative, flags)
+    return try walk.open(path, flags)
   }
 
   // MARK: Names

@@ -195,7 +195,8 @@ struct ConsoleRows {
   }
 
   private func cause(_ code: String) -> Cause {
-    Cause(code, observed: line.observed, evidence: [line.place] + [line.credential].compactMap { $0 })
+    // One credential is one cause, whatever number of terminals take it.
+    Cause(code, observed: line.observed, evidence: [line.credential ?? line.place])
   }
 }
 

@@ -52,14 +52,30 @@ extension PAM {
 
     private mutating func value(_ start: State) -> Result {
       var state = start
-      state.skipSubstacks(entries)
-      guard state.index < entries.count else {
-        return Result(value: goal.contains(state.final) ? .yes : .no, path: [])
+      var path: [Int] = []
+      while true {
+        state.skipSubstacks(entries)
+        let index = state.index
+        guard index < entries.count else {
+          return Result(value: goal.contains(state.final) ? .yes : .no, path: path)
+        }
+        let options = entries[index].fixedCode.map { [[$0]] } ?? choices(index)
+        guard options.count == 1, options[0].count == 1 else {
+          let result = branch(options, state)
+          return Result(value: result.value, path: path + result.path)
+        }
+        // Nobody has a choice here: there is nothing to remember.
+        switch state.step(entries, options[0][0]) {
+        case .end(let code): return Result(value: goal.contains(code) ? .yes : .no, path: path + [index])
+        case .next(let counts): if counts { path.append(index) }
+        }
       }
+    }
+
+    private mutating func branch(_ options: Choices, _ state: State) -> Result {
       if let known = memory[state] { return known }
       steps += 1
       guard steps < Self.maximalSteps else { return Result(value: .unknown, path: [state.index]) }
-      let options = entries[state.index].fixedCode.map { [[$0]] } ?? choices(state.index)
       var best: Result?
       for option in options where best?.value != .yes {
         let result = worst(of: option, state)
