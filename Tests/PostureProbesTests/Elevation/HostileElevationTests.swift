@@ -65,7 +65,7 @@ import Testing
       if let tokens = PolkitTokens.read(bytes) { _ = PolkitRuleFile.rules(of: tokens, "/x", isVendor: false) }
       _ = PolkitPolicyFile.actions(of: bytes, "/x")
       _ = SSHDWords.split(text)
-      _ = AuthorizedKeys.Entry(text)
+      _ = AuthorizedKeys.Entry(text[...])
       _ = ShellPattern(text).matches(text)
       _ = IPNetwork(text)
     }

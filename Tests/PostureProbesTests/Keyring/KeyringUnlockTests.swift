@@ -152,6 +152,10 @@ struct KeyringUnlockTests: VolumeTrees {
       ("none discard", "rd.luks.options=tpm2-device=auto", .passcode),
       ("none tpm2-device=auto", "rd.luks.options=#=discard", .passcode),
       ("none tpm2-device=auto", "rd.luks.options=00000000-2222-4333-8444-555555555555=discard", both),
+      ("none tpm2-device=auto", "rd.luks.crypttab=no rd.luks.uuid=#", .passcode),
+      ("none tpm2-device=auto", "luks.crypttab=0", .passcode), ("none tpm2-device=auto", "rd.luks.crypttab=yes", both),
+      ("none tpm2-device=auto", "luks.crypttab=no rd.luks.options=#=tpm2-device=auto", both),
+      ("none discard", "luks=no rd.luks.options=#=tpm2-device=auto", .passcode),
     ] {
       let tree = try numbered(crypttab: "root UUID=# \(row)\n", line: line)
       #expect(try root(tree).opening == opening, "\(row) | \(line)")
@@ -180,6 +184,7 @@ struct KeyringUnlockTests: VolumeTrees {
       ("rd.luks.uuid=luks-#", "luks-\(uuid)", Opening.passcode), ("rd.luks.name=#=cryptroot", "cryptroot", .passcode),
       ("rd.luks.name=#=cryptroot rd.luks.options=tpm2-device=auto", "cryptroot", both),
       ("cryptdevice=UUID=#:cryptroot:allow-discards root=/dev/mapper/cryptroot", "cryptroot", .passcode),
+      ("rd.luks=yes rd.luks.uuid=#", "luks-\(uuid)", .passcode),
       ("cryptroot=UUID=# cryptdm=alpine", "alpine", .passcode), ("crypt_root=UUID=#", "root", .passcode),
     ] {
       let tree = try numbered(crypttab: "", line: line)

@@ -26,9 +26,22 @@ struct KernelCommandLine: Sendable {
     return more
   }
 
-  /// `rd.` words are for the initial RAM disk alone.
+  /// A boolean that is set to false; the last word of either name counts.
+  private func isOff(_ name: String, isEarly: Bool) -> Bool {
+    let names = isEarly ? ["rd.\(name)", name] : [name]
+    let last = words.last { word in names.contains { word.hasPrefix("\($0)=") } }
+    return ["no", "0", "false", "off", "n", "f"].contains(last?.split(separator: "=").last?.lowercased())
+  }
+
+  /// `luks.crypttab=no`: systemd passes over the table.
+  func ignoresCrypttab(isEarly: Bool) -> Bool {
+    isOff("luks", isEarly: isEarly) || isOff("luks.crypttab", isEarly: isEarly)
+  }
+
+  /// `rd.` words are for the initial RAM disk alone. With `luks=no` none of them counts.
   private func values(_ name: String, isEarly: Bool = true) -> [String] {
-    (isEarly ? ["rd.\(name)=", "\(name)="] : ["\(name)="]).flatMap { prefix in
+    if isOff("luks", isEarly: isEarly) { return isEarly ? values(name, isEarly: false) : [] }
+    return (isEarly ? ["rd.\(name)=", "\(name)="] : ["\(name)="]).flatMap { prefix in
       words.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.utf8.count)) }
     }
   }

@@ -26,13 +26,18 @@ struct UnlockPlanner {
 
   /// What the initial RAM disk's own crypttab says where it has a row, with what the command line says.
   private func entry(_ mapping: Mapping, isEarly: Bool) -> CrypttabEntry {
-    let row = isEarly ? volumes.initialRow(of: mapping) ?? mapping.entry : mapping.entry
-    var entry =
-      row
-      ?? CrypttabEntry(
-        name: mapping.name, source: mapping.source ?? "", keyFile: nil, options: [], place: mapping.place)
+    let bare = CrypttabEntry(
+      name: mapping.name, source: mapping.source ?? "", keyFile: nil, options: [], place: mapping.place)
+    var row = isEarly ? volumes.initialRow(of: mapping) ?? mapping.entry : mapping.entry
+    var entry = row ?? bare
     if isScripted(entry, isEarly: isEarly) { return entry }
     let line = isEarly ? volumes.initialCommandLine : volumes.commandLine
+    if line.ignoresCrypttab(isEarly: isEarly) {
+      // A key file that it names opens the volume all the same.
+      entry = bare
+      entry.keyFile = row?.keyFile
+      row = nil
+    }
     if let own = line.options(of: mapping.number, isEarly: isEarly) {
       entry.options = own
     } else if row == nil {
