@@ -50,7 +50,9 @@ public enum Path {
 
   /// "passwd" of "/etc/passwd".
   public static func name(of path: String) -> String {
-    path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
+    let bytes = path.utf8
+    guard let slash = bytes.lastIndex(of: UInt8(ascii: "/")) else { return path }
+    return String(path[bytes.index(after: slash)...])
   }
 
   /// `name` below `folder`, or `name` itself where it is absolute.

@@ -49,7 +49,8 @@ struct PathWalk {
     return target(folder.number, name)
   }
 
-  private func target(_ folder: Int32, _ name: String) -> String? {
+  /// The target of a link in an open folder; nil where it is none.
+  func target(_ folder: Int32, _ name: String) -> String? {
     Self.link(folder, name) ?? (hasCopies ? CopiedLinks.target(folder, name) : nil)
   }
 

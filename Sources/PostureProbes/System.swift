@@ -82,6 +82,7 @@ public final class System: Sendable {
     var lists: [String: Result<[String], Unreadable>] = [:]
     var statuses: [String: Result<Status, Unreadable>] = [:]
     var links: [String: String?] = [:]
+    var entries: [String: Bool] = [:]
     var opens = 0
     var read = Set<[UInt64]>()
     var readAgain: [String] = []
@@ -239,6 +240,21 @@ public final class System: Sendable {
   }
 
   public func exists(_ path: String) -> Bool { (try? status(path)) != nil }
+
+  /// Whether a directory has this name: a file, or a link wherever it leads.
+  func hasEntry(_ path: String) -> Bool {
+    if let known = memory.withLock({ $0.entries[path] }) { return known }
+    let isThere = (try? open(path, Descriptor.pathOnly | O_NOFOLLOW)).map { Descriptor(owning: $0) } != nil
+    memory.withLock { $0.entries[path] = isThere }
+    return isThere
+  }
+
+  /// The targets of those names in a directory that are links, as they are written.
+  func links(in folder: String, _ names: some Sequence<String>) -> [String: String] {
+    guard let fd = try? open(folder, Descriptor.pathOnly | O_DIRECTORY) else { return [:] }
+    let open = Descriptor(owning: fd)
+    return names.reduce(into: [:]) { links, name in links[name] = walk.target(open.number, name) }
+  }
 
   /// The target of a symlink, as it is written; nil where it is none.
   public func link(_ path: String) -> String? {

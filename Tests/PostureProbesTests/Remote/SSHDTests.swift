@@ -117,6 +117,23 @@ struct SSHDTests {
     }
   }
 
+  @Test func `a block for a port counts where sshd listens on it`() throws {
+    let block = "UsePAM yes\nMatch LocalPort 2222\nPermitEmptyPasswords yes\n"
+    for (text, answer) in [
+      (block, "closed"), ("Port 22\nPort 2222\n" + block, "notRequired"), ("Port 2222\n" + block, "notRequired"),
+      ("ListenAddress 192.0.2.9:2222\n" + block, "notRequired"), ("ListenAddress [::]:2222\n" + block, "notRequired"),
+      ("ListenAddress fe80::2222\n" + block, "closed"),
+    ] {
+      let people = try sshd(text)
+      try people.tree.write("/etc/shadow", "alice::1::::::\n")
+      #expect(try people.answer("ssh@sshd") == answer, "\(text)")
+    }
+    let unit = "[Service]\nExecStart=/usr/sbin/sshd -D -p 2222\n"
+    let named = try sshd(block, ["/usr/lib/systemd/system/ssh.service": unit, "/usr/lib/systemd/systemd": ""])
+    try named.tree.write("/etc/shadow", "alice::1::::::\n")
+    #expect(try named.answer("ssh@sshd") == "notRequired")
+  }
+
   @Test func `an expired account is refused with a key`() throws {
     let people = try keyed("UsePAM yes\n")
     try people.tree.write("/etc/shadow", "alice:\(PeopleTree.hash):19700:0:99999:7::100:\n")

@@ -125,7 +125,7 @@ extension PAM {
       let entry = entries[index]
       if entry.place == place { return Code(20) }
       guard modules.has(entry.module) else { return .moduleUnknown }
-      switch ModuleModels.name(of: entry.module) {
+      switch entry.name {
       case "deny": return Code(20)
       // Sources that do not know a local user.
       case "systemd_home", "sss", "ldap", "krb5", "winbind": return .userUnknown

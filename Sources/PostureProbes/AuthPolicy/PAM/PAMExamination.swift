@@ -68,7 +68,7 @@ extension PAM {
     }
 
     private func phases(_ stacks: ServiceStacks) -> Phases {
-      let modules = call.skipsAuthentication ? [] : Set(stacks[.auth].map { ModuleModels.name(of: $0.module) })
+      let modules = call.skipsAuthentication ? [] : Set(stacks[.auth].map(\.name))
       return Phases(
         auth: call.skipsAuthentication ? nil : phase(stacks, .auth, modules),
         account: call.withAccountPhase ? phase(stacks, .account, modules) : nil)

@@ -16,7 +16,9 @@ extension PAM {
     var level: Int
     var control: Control
     /// As written; empty for lines without one.
-    var module: String
+    var module: String { didSet { name = ModuleModels.name(of: module) } }
+    /// `unix` of `/lib/security/pam_unix.so`.
+    private(set) var name = ""
     var arguments: [String]
     var place: Place
   }

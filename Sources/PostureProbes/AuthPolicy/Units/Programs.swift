@@ -7,7 +7,7 @@ enum Programs {
 
   /// The first place where a program of this name is.
   static func path(_ name: String, _ system: System) -> String? {
-    folders.map { "\($0)/\(name)" }.first { system.exists($0) || system.link($0) != nil }
+    folders.map { "\($0)/\(name)" }.first(where: system.hasEntry)
   }
 
   static func has(_ name: String, _ system: System) -> Bool { path(name, system) != nil }

@@ -122,7 +122,7 @@ enum InitProgram {
     if let comm = system.text("/proc/1/comm")?.trimmed, !first.contains(comm) { return Startup.Kind.none }
     if system.exists("/sbin/procd") { return .procd }
     for path in candidates {
-      guard system.exists(path) || system.link(path) != nil else { continue }
+      guard system.hasEntry(path) else { continue }
       return kind(system, path)
     }
     let systemd = ["/usr/lib/systemd/systemd", "/lib/systemd/systemd"]

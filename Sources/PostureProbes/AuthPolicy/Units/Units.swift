@@ -1,4 +1,5 @@
 import Posture
+import PosturePlatform
 import Synchronization
 
 /// The system units of an examined system: every directory in its precedence, links, masks, drop-ins.
@@ -39,14 +40,24 @@ final class Units: Sendable {
       for name in folder.names { paths[name] = "\(folder.path)/\(name)" }
     }
     self.paths = paths
-    links = paths.reduce(into: [:]) { links, entry in
-      guard Self.linked.contains(where: entry.key.hasSuffix) else { return }
-      guard let name = system.link(entry.value)?.split(separator: "/").last, name != entry.key else { return }
-      links[entry.key] = String(name)
-    }
+    links = Self.links(folders, system)
     aliases = Dictionary(grouping: links.keys) { [links, paths] name in Self.follow(name, links, paths) }
     enabledNames = Self.wanting(folders).flatMap { [folders] in Self.wanted(by: $0, folders, system) }
     instanceNames = Self.instances(Self.names(folders) + enabledNames)
+  }
+
+  private static func links(_ folders: [Folder], _ system: System) -> [String: String] {
+    var links: [String: String] = [:]
+    var seen: Set<String> = []
+    for folder in folders {
+      let own = folder.names.filter { name in linked.contains(where: name.hasSuffix) && !seen.contains(name) }
+      for (name, target) in system.links(in: folder.path, own) {
+        let other = Path.name(of: target)
+        if other != name { links[name] = other }
+      }
+      seen.formUnion(folder.names)
+    }
+    return links
   }
 
   /// Names in the directories, and those that drop-in directories are for.

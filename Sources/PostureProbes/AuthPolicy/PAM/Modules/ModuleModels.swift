@@ -22,7 +22,7 @@ extension PAM {
     }
 
     static func answer(_ question: ModuleQuestion) -> ModuleAnswer {
-      let name = name(of: question.entry.module)
+      let name = question.entry.name
       guard question.pam.modules.has(question.entry.module), !isRemoved(name, question.pam) else {
         var answer = ModuleAnswer.fixed(.moduleUnknown)
         answer.name = "missingModule"

@@ -171,12 +171,41 @@ struct SSHDConfiguration: Sendable {
 
   // MARK: Connections
 
-  /// One connection that nothing names, and one for each pattern of an address, a host, or a port.
-  func connections() -> [SSHDConnection] {
+  /// The ports that it says sshd listens on; 22 where it names none.
+  private var ports: [Int] {
+    let named = Self.globals(nodes).compactMap { setting -> Int? in
+      switch setting.keyword {
+      case "port": setting.values.first.flatMap { Int($0) }
+      // `host:port`, and not an IPv6 address without brackets.
+      case "listenaddress":
+        setting.values.first.flatMap { value in
+          let parts = value.split(separator: ":")
+          return parts.count == 2 || value.hasPrefix("[") ? parts.last.flatMap { Int($0) } : nil
+        }
+      default: nil
+      }
+    }
+    return named.isEmpty ? [22] : named
+  }
+
+  /// Settings outside of Match blocks.
+  private static func globals(_ nodes: [Node]) -> [Setting] {
+    nodes.flatMap { node -> [Setting] in
+      switch node {
+      case .setting(let setting): [setting]
+      case .included(let inner): globals(inner)
+      case .block: []
+      }
+    }
+  }
+
+  /// One connection that nothing names, and one for each pattern of an address, a host, or a port that sshd listens on;
+  /// with `hasOtherPorts` that is said elsewhere too, so that any port may be one.
+  func connections(hasOtherPorts: Bool = false) -> [SSHDConnection] {
     var ordinary = SSHDConnection.ordinary
     var global = SSHDSettings()
     collect(nodes, into: &global)
-    ordinary.localPort = global.first("port").flatMap { Int($0) } ?? 22
+    ordinary.localPort = ports[0]
     var names = SSHDNames()
     names.collect(nodes)
     let usesNames = global.flag("usedns")
@@ -185,7 +214,8 @@ struct SSHDConfiguration: Sendable {
       guard let one = Self.connection(from: pattern, usesNames, ordinary) else { continue }
       if !remote.contains(where: { $0.address == one.address && $0.host == one.host }) { remote.append(one) }
     }
-    return remote + remote.flatMap { names.local(from: $0) }.prefix(24)
+    let listening = hasOtherPorts ? nil : Set(ports)
+    return remote + remote.flatMap { names.local(from: $0, listening: listening) }.prefix(24)
   }
 
   private static func connection(
@@ -247,7 +277,8 @@ struct SSHDNames {
     list.split(separator: ",").map { String($0.drop { $0 == "!" }) }
   }
 
-  func local(from remote: SSHDConnection) -> [SSHDConnection] {
+  /// - Parameter listening: ports that there are; nil for any.
+  func local(from remote: SSHDConnection, listening: Set<Int>?) -> [SSHDConnection] {
     let byAddress = addresses.compactMap { pattern -> SSHDConnection? in
       guard let network = IPNetwork(pattern) else { return nil }
       var one = remote
@@ -255,7 +286,7 @@ struct SSHDNames {
       one.pattern = one.pattern ?? pattern
       return one
     }
-    let byPort = ports.map { port in
+    let byPort = ports.filter { listening?.contains($0) ?? true }.map { port in
       var one = remote
       one.localPort = port
       one.pattern = one.pattern ?? "port \(port)"

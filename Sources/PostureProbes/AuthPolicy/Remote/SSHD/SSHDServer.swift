@@ -9,6 +9,8 @@ struct SSHDServer: Sendable {
   private let configuration: SSHDConfiguration
   private let arguments: [String]
   private let canBeAsked: Bool
+  /// A socket unit or the command line names ports of its own.
+  private let hasOtherPorts: Bool
   private let admitsRootByDefault: Bool
   private let takesDSAByDefault: Bool
 
@@ -20,6 +22,11 @@ struct SSHDServer: Sendable {
     let file =
       command.file
       ?? SSHDConfiguration.files.first { system.exists($0) } ?? SSHDConfiguration.files[0]
+    hasOtherPorts =
+      command.hasPort
+      || ["ssh.socket", "sshd.socket"].contains {
+        context.startup.booted.starts($0) && context.startup.units.path(of: $0) != nil
+      }
     configuration = SSHDConfiguration(file, options: command.options, on: system)
     everybody = configuration.hasMatches ? nil : SSHDWord()
     arguments = ["-f", file] + command.options.flatMap { ["-o", $0] }
@@ -58,8 +65,14 @@ struct SSHDServer: Sendable {
     return ["/usr/lib/ssh/sshd", "/usr/libexec/sshd", "/usr/lib/openssh/sshd"].first { system.exists($0) }
   }
 
-  /// `-f FILE` and `-o OPTION` of the command that starts it.
-  private static func command(_ context: AuthContext) -> (file: String?, options: [String]) {
+  private struct CommandLine {
+    var file: String?
+    var options: [String] = []
+    var hasPort = false
+  }
+
+  /// `-f FILE`, `-o OPTION` and `-p PORT` of the command that starts it.
+  private static func command(_ context: AuthContext) -> CommandLine {
     let units = context.startup.units
     for name in ["ssh.service", "sshd.service", "ssh@.service", "sshd@.service"] {
       guard let unit = units.unit(name) else { continue }
@@ -68,25 +81,25 @@ struct SSHDServer: Sendable {
       else { continue }
       return options(command.arguments)
     }
-    return (nil, [])
+    return CommandLine()
   }
 
-  private static func options(_ arguments: [String]) -> (file: String?, options: [String]) {
-    var file: String?
-    var options: [String] = []
+  private static func options(_ arguments: [String]) -> CommandLine {
+    var line = CommandLine()
     var rest = arguments[...]
     while let word = rest.popFirst() {
-      if word.hasPrefix("-f") { file = word.count > 2 ? String(word.dropFirst(2)) : rest.popFirst() }
+      if word.hasPrefix("-f") { line.file = word.count > 2 ? String(word.dropFirst(2)) : rest.popFirst() }
       if word.hasPrefix("-o"), let option = word.count > 2 ? String(word.dropFirst(2)) : rest.popFirst() {
-        options.append(option)
+        line.options.append(option)
       }
+      if word.hasPrefix("-p") { line.hasPort = true }
     }
-    return (file, options)
+    return line
   }
 
   var file: String { configuration.file }
   var unreadable: Cause? { configuration.unreadable.first }
-  var connections: [SSHDConnection] { configuration.connections() }
+  var connections: [SSHDConnection] { configuration.connections(hasOtherPorts: hasOtherPorts) }
 
   /// The values for one person on one connection, and which of the two ways of reading gave them.
   func settings(for person: SSHDPerson, on connection: SSHDConnection) -> (SSHDSettings, Reason) {
