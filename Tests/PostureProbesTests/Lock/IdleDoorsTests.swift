@@ -122,6 +122,7 @@ struct IdleDoorsTests {
     ("set $lock 'swaylock -f -c 000000'\nexec swayidle -w timeout 300 $lock\n", .unknown),
     ("set $lock swaylock -f\nexec swayidle -w timeout 300 '$lock'\n", .required),
     ("set $a 300\nset $ab 'swayidle -w timeout $a swaylock'\nexec $ab\n", .required),
+    ("exec swayidle -w timeout 0 'swaylock -f'\n", .notRequired),
     ("exec swayidle -w timeout 300 swaylock >/dev/null 2>&1 &\n", .required),
     ("exec swayidle -w timeout 300 '$screen'\nset $screen swaylock\n", .notRequired),
   ])

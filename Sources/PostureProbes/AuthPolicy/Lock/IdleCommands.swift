@@ -73,7 +73,7 @@ struct Swayidle {
   /// A command that may lock, and is nothing that is known: a script.
   var mystery: String? {
     stray
-      ?? timeouts.map(\.command).first { command in
+      ?? timeouts.filter { $0.seconds > 0 }.map(\.command).first { command in
         let program = ShellWords.split(command).first ?? ""
         return program.contains("/") || program.hasSuffix(".sh") || command.contains("lock")
       }

@@ -179,8 +179,8 @@ struct SSHDConfiguration: Sendable {
       // `host:port`, and not an IPv6 address without brackets.
       case "listenaddress":
         setting.values.first.flatMap { value in
-          let parts = value.split(separator: ":")
-          return parts.count == 2 || value.hasPrefix("[") ? parts.last.flatMap { Int($0) } : nil
+          let isPlain = value.utf8.count { $0 == UInt8(ascii: ":") } == 1
+          return isPlain || value.hasPrefix("[") ? value.split(separator: ":").last.flatMap { Int($0) } : nil
         }
       default: nil
       }
