@@ -21,6 +21,9 @@ struct CasesTests {
       facts.add(KeyringProbe().run(on: system))
       let evidence = Judge.evidence(of: facts, under: situation.policy)
       for fault in situation.faults(of: evidence) { Issue.record("\(fault)") }
+      for check in evidence.checks where check.result == .fail || check.result == .notRun {
+        #expect(!check.findings.isEmpty || check.reason != nil, "\(check.name) is \(check.result) without a reason")
+      }
     }
   }
 }

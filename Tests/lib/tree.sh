@@ -29,7 +29,7 @@ make_tree() {
 # Mounts what a tree needs to be run, and makes it the root of its namespaces: the first words of a process in its own. A
 # chroot would not do, for the kernel lets nobody in one make a namespace of users.
 # shellcheck disable=SC2016  # for the inner shell
-enter_tree='set -e; mount --make-rprivate /; mount --bind "$1" "$1"; cd "$1"; mount -t proc proc proc; mount -t sysfs sysfs sys
+enter_tree='set -e; mount --make-rprivate /; mount --rbind "$1" "$1"; cd "$1"; mount -t proc proc proc; mount -t sysfs sysfs sys
   mount -t tmpfs tmpfs tmp; mount -t tmpfs -o mode=755 tmpfs dev; mkdir dev/pts dev/shm; ln -s /proc/self/fd dev/fd
   for node in null zero full random urandom tty; do touch dev/$node; mount --bind /dev/$node dev/$node; done
   mount -t devpts -o newinstance,ptmxmode=0666 devpts dev/pts; ln -s pts/ptmx dev/ptmx
@@ -39,7 +39,7 @@ clean_path=/usr/sbin:/usr/bin:/sbin:/bin
 
 # Runs a command in the tree with this machine's network, in namespaces that end with it.
 in_tree() {
-  unshare --mount --pid --fork --kill-child --uts --ipc bash -c "$enter_tree"'
+  unshare --mount --pid --fork --kill-child --uts --ipc bash -c "${before_entry:-}$enter_tree"'
     exec /usr/bin/env -i HOME=/root LC_ALL=C.UTF-8 PATH='$clean_path' "$@"' _ "$tree" "$@"
 }
 

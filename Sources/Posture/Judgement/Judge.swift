@@ -142,6 +142,9 @@ public struct Judge {
     let stores = rows.doors(of: .keyring)
     let bindings = stores.map(rows.binding)
     if bindings.isEmpty { return .absent }
+    for (store, binding) in zip(stores, bindings) where binding == .unknown {
+      collector.add(store.cause ?? .general("unknownDoor", store), .deviceBinding, door: store, level: .doubt)
+    }
     if bindings.contains(.unknown) { return .notRun }
     if bindings.allSatisfy({ $0 == .bound }) { return .success }
     reasons[.deviceBinding] = bindings.contains(.portable) ? "portable" : "notBound"

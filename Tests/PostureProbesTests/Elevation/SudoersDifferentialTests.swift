@@ -60,9 +60,10 @@ import Testing
 
   /// With the includes followed by the tool itself.
   private static func read(_ path: String) throws(CvtSudoers.Failure) -> Sudoers {
-    guard let output = try? Command(Tool.cvtsudoers.rawValue, ["-e", "-f", "json", path]).run() else {
-      throw .notInstalled
-    }
+    // It includes only what is root's: in a user namespace of our own that is what is ours.
+    let rootly = geteuid() == 0 ? [] : ["/usr/bin/unshare", "--user", "--map-root-user"]
+    let words = rootly + [Tool.cvtsudoers.rawValue, "-e", "-f", "json", path]
+    guard let output = try? Command(words[0], Array(words.dropFirst())).run() else { throw .notInstalled }
     guard output.status == 0, output.err.isEmpty else { throw .refused(String(decoding: output.err, as: UTF8.self)) }
     guard let json = try? JSONParser.parse(output.out, limits: .foreign) else { throw .unintelligible }
     return try CvtSudoers.sudoers(json)
