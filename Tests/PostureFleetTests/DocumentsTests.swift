@@ -61,6 +61,32 @@ import Testing
     }
   }
 
+  @Test func `the agent's completion and manual have each of its verbs and options, and no other`() throws {
+    let help = try Command(Path.join(Repository.products, "posture-agent"), ["--help"]).run().out
+    let usage = String(decoding: help, as: UTF8.self).split(separator: "\n\n")[1]
+    var verbs: [String: Set<String>] = [:]
+    for form in "\(usage)".split(separator: "posture-agent ").dropFirst() {
+      let verb = form.prefix { $0.isLetter }
+      if !verb.isEmpty { verbs[String(verb), default: []].formUnion(Self.options(in: String(form))) }
+    }
+    #expect(verbs.count == 5)
+    let script = """
+      . "$1"; shift
+      COMP_WORDS=(posture-agent ""); COMP_CWORD=1; _posture_agent; echo "${COMPREPLY[*]}"
+      for verb; do COMP_WORDS=(posture-agent "$verb" --); COMP_CWORD=2; _posture_agent; echo "$verb ${COMPREPLY[*]}"; done
+      """
+    let output = try Command(
+      "/bin/bash", ["-c", script, "bash", Repository.path("deploy/completion/posture-agent")] + verbs.keys.sorted()
+    ).run()
+    let lines = String(decoding: output.out, as: UTF8.self).split(separator: "\n")
+      .map { $0.split(separator: " ").map(String.init) }
+    #expect(Set(try #require(lines.first)) == Set(verbs.keys).union(["--help", "--version"]))
+    for line in lines.dropFirst() { #expect(Set(line.dropFirst()) == verbs[line[0]], "\(line[0])") }
+    let manual = String(decoding: try AtomicFile.readAny(Repository.path("deploy/man/posture-agent.8")), as: UTF8.self)
+    let told = Self.options(in: manual.replacing("\\-", with: "-"))
+    #expect(told.isSuperset(of: verbs.values.reduce([]) { $0.union($1) }))
+  }
+
   private static func options(in text: String) -> Set<String> {
     let words = text.split { !($0.isLetter || $0.isNumber || $0 == "-") }
     return Set(words.filter { $0.hasPrefix("--") && $0.count > 2 }.map(String.init))
