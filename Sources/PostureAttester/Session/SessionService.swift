@@ -11,8 +11,8 @@ public enum SessionService {
   static let path = "posture/session.sock"
   /// Milliseconds after which it ends if nobody asks: systemd starts it again for the next one.
   private static let idle: Int32 = 30_000
-  /// Milliseconds that one answer is good for: nobody may keep the keyring busy.
-  private static let shelfLife: Int64 = 5_000
+  /// Nobody may keep the keyring busy: who asks more often hears the last answer again.
+  private static let pace = Bucket(every: 1_000, burst: 5)
 
   /// The socket below XDG_RUNTIME_DIR, for a session without systemd.
   public static func listen() throws(SystemError) -> Descriptor {
@@ -29,16 +29,13 @@ public enum SessionService {
     let signals = Descriptor(owning: try retrying("signalfd") { clinux_signals() })
     _ = fcntl(listener.number, F_SETFL, O_NONBLOCK)
     var answer: [UInt8] = []
-    var staleAt: Int64 = 0
+    var pace = pace
     while true {
       var polled = [signals.number, listener.number].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
       guard try retrying("poll", nil, { poll(&polled, 2, idle) }) > 0, polled[0].revents == 0 else { return }
       while let client = UnixSocket.accept(listener.number) {
-        let now = Clock.boottimeMilliseconds
-        if now >= staleAt {
-          answer = Frame.encode(SecretServiceProbe.run().json.bytes)
-          staleAt = now + shelfLife
-        }
+        // What was so before it was asked is no answer: the session may have been locked since.
+        if pace.takeNow(Clock.boottimeMilliseconds) { answer = Frame.encode(SecretServiceProbe.run().json.bytes) }
         _ = try? UnixSocket.send(client.number, answer[...])
       }
     }

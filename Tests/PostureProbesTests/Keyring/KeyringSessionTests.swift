@@ -130,6 +130,30 @@ struct KeyringSessionTests {
     #expect(SecretServiceProbe.examine(nil, deadline).outcome == .noSession)
   }
 
+  /// The process that answers for the session, over its socket.
+  @Test(.timeLimit(.minutes(2))) func `what the session says is never of before the question`() throws {
+    let session = try Session()
+    let agent = try RunningProcess(
+      Path.join(Repository.products, "posture-agent"), ["attest", "--session"], log: session.home.file("log"),
+      environment: session.environment)
+    defer { agent.crash() }
+    let socket = session.home.file("posture/session.sock")
+    for _ in 0..<500 where access(socket, F_OK) != 0 { usleep(10_000) }
+    func said() throws -> SecretServiceResult.Outcome {
+      var reader = FrameReader(cap: 4_096)
+      reader.append(try #require(try UnixSocket.connect(socket).readAll(cap: 4_096)))
+      let payload = try #require(try reader.next())
+      return try #require(SecretServiceResult(json: try JSONParser.parse(payload))).outcome
+    }
+    #expect(try said() == .noProvider)
+    try session.startKeyring(password: "correct horse")
+    #expect(try said() == .works)
+    session.stopKeyring()
+    #expect(try said() == .noProvider)
+    // A crowd hears what it heard.
+    for _ in 0..<50 { #expect(try said() == .noProvider) }
+  }
+
   @Test(.timeLimit(.minutes(2))) func `a bus or a provider that hangs costs two seconds`() throws {
     let session = try Session()
     try session.startKeyring(password: "correct horse")
