@@ -23,7 +23,8 @@ final class RealAgent {
 
   /// Enrolled at `then` for `life` seconds, not started.
   init(
-    _ site: LiveSite, _ name: String, life: Int64 = 100_000, at then: Int64 = Clock.wall, clock: String = "trusted"
+    _ site: LiveSite, _ name: String, life: Int64 = 100_000, at then: Int64 = Clock.wall, clock: String = "trusted",
+    recheckInterval: Int = 30
   ) throws {
     self.site = site
     self.name = Name(name)!
@@ -34,9 +35,11 @@ final class RealAgent {
       "/etc/shadow": "root:*:19000:0:99999:7:::\nalice:!:19000:0:99999:7:::\n",
       "/etc/nsswitch.conf": "passwd: files\nshadow: files\ngroup: files\n",
     ])
-    try folder.write(
-      "agent.json", #"{"state": "\#(folder.file("state"))", "socket": "\#(socket)", "clock": "\#(clock)"}"#, mode: 0o644
-    )
+    let configuration = """
+      {"state": "\(folder.file("state"))", "socket": "\(socket)", "clock": "\(clock)",
+       "recheckInterval": \(recheckInterval)}
+      """
+    try folder.write("agent.json", configuration, mode: 0o644)
     try enroll(life: life, at: then)
   }
 

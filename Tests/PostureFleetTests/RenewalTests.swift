@@ -88,7 +88,7 @@ import Testing
   @Test(.enabled(if: Long.isWanted, "POSTURE_LONG"), .timeLimit(.minutes(5)))
   func `every key of a site is changed while its device is asked all the time`() throws {
     let site = try LiveSite()
-    let agent = try RealAgent(site, "edge-1", life: 90)
+    let agent = try RealAgent(site, "edge-1", life: 90, recheckInterval: 0)
     // A monitor that pinned the first root and keeps its folder as it was.
     let pinned = site.folder.file("pinned")
     _ = try Command("/bin/cp", ["-a", site.home.folder, pinned]).run()

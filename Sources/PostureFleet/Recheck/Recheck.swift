@@ -15,6 +15,8 @@ public final class Recheck {
     public var command = RecheckCommand.Options()
     /// Milliseconds from sending until silence is an answer.
     public var timeout: Int64 = 30_000
+    /// Milliseconds from sending for which a device that is not connected is waited for: it may be coming back just now.
+    public var absence: Int64 = 3_000
     /// Milliseconds without a retained message after which all of them are thought to be here.
     public var quiet: Int64 = 300
     /// Milliseconds for the retained messages to come at all.
@@ -34,6 +36,8 @@ public final class Recheck {
   public private(set) var tokens: [Name: String] = [:]
   /// Milliseconds of the boot clock when the last command was taken by the broker.
   private var sentAt: Int64 = 0
+  /// The connection in which each device was asked, by its challenge.
+  private var askedIn: [Name: String] = [:]
 
   /// Connects, and gathers who there is.
   public init(_ home: Home, as identity: Identity, _ target: Target, _ options: Options) throws {
@@ -97,9 +101,29 @@ public final class Recheck {
       return try RecheckCommand(audience, from: identity, at: Clock.wall, command)
     }
     run = RecheckRun(commands: Set(commands.map(\.claims.id)), nonces: Set(commands.map(\.claims.nonce)))
-    for device in asked { run.expect(device, isOffline: fleet.devices[device]?.isOnline == false) }
+    for device in asked {
+      run.expect(device, isOffline: fleet.devices[device]?.isOnline == false)
+      askedIn[device] = fleet.devices[device]?.challenge
+    }
     sentAt = Clock.boottimeMilliseconds
     for command in commands { try link.publish(command.publication) }
+  }
+
+  /// A command is not kept for a device that was not connected when it came.
+  private func askAgain(_ device: Name) {
+    guard run.isWaiting(for: device), let state = fleet.devices[device], state.isOnline == true,
+      let challenge = state.challenge, challenge != askedIn[device]
+    else { return }
+    askedIn[device] = challenge
+    var options = options.command
+    (options.challenge, options.spread) = (challenge, nil)
+    // Where the link is gone, so is the wait for an answer.
+    guard
+      let command = try? RecheckCommand(
+        .device(Party(home.site, device)), from: identity, at: Clock.wall, options),
+      (try? link.publish(command.publication)) != nil
+    else { return }
+    run.ask(device, command: command.claims.id, nonce: command.claims.nonce)
   }
 
   private var audiences: [(Audience, String?)] {
@@ -128,7 +152,7 @@ public final class Recheck {
   /// Collects answers until all have come or the time is over. `progress` is called after each change.
   public func collect(_ progress: (RecheckRun) -> Void = { _ in }) {
     let end = sentAt + options.timeout
-    while !run.isComplete, Clock.boottimeMilliseconds < end {
+    while !isOver, Clock.boottimeMilliseconds < end {
       guard case .message(let message) = link.next(min(200, end - Clock.boottimeMilliseconds)) else {
         progress(run)
         continue
@@ -138,6 +162,10 @@ public final class Recheck {
     }
     run.finish()
     link.close()
+  }
+
+  private var isOver: Bool {
+    run.isComplete && (run.counts.waiting == 0 || Clock.boottimeMilliseconds >= sentAt + options.absence)
   }
 
   private func take(_ message: Message) {
@@ -152,6 +180,7 @@ public final class Recheck {
   }
 
   private func take(_ message: MonitorVerifier.Message) {
+    if case .presence = message.content { askAgain(message.device) }
     guard case .reply = message.topic.place else { return }
     let took = Clock.boottimeMilliseconds - sentAt
     switch message.content {

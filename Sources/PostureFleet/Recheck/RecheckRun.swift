@@ -29,7 +29,7 @@ public struct RecheckRun: Sendable {
 
   public struct Target: Hashable, Sendable {
     public var outcome: Outcome
-    /// Its presence says that it is not connected: it is not waited for.
+    /// Its presence says that it is not connected.
     public var isOffline: Bool
     /// Milliseconds from sending to the outcome.
     public var took: Int64?
@@ -63,9 +63,9 @@ public struct RecheckRun: Sendable {
   }
 
   /// `jti` of the commands sent.
-  public let commands: Set<String>
+  public private(set) var commands: Set<String>
   /// The nonces that prove a report new.
-  public let nonces: Set<String>
+  public private(set) var nonces: Set<String>
   public private(set) var targets: [Name: Target] = [:]
   /// Kept up to date with every change: thousands of devices answer at once.
   public private(set) var counts = Counts()
@@ -79,6 +79,15 @@ public struct RecheckRun: Sendable {
   public mutating func expect(_ device: Name, isOffline: Bool = false) {
     if targets[device] == nil { set(device, Target(outcome: .waiting(nil), isOffline: isOffline)) }
   }
+
+  /// A device that has not answered has connected, and is asked by one more command.
+  public mutating func ask(_ device: Name, command: String, nonce: String) {
+    commands.insert(command)
+    nonces.insert(nonce)
+    set(device, Target(outcome: .waiting(nil), isOffline: false))
+  }
+
+  public func isWaiting(for device: Name) -> Bool { targets[device].map { !$0.outcome.isFinal } ?? false }
 
   private mutating func set(_ device: Name, _ target: Target) {
     if let old = targets[device] { counts.count(old, -1) }
@@ -121,7 +130,7 @@ public struct RecheckRun: Sendable {
     set(device, Target(outcome: outcome, isOffline: false, took: milliseconds))
   }
 
-  /// Nobody is left to wait for.
+  /// Nobody is left to wait for but devices that are not connected.
   public var isComplete: Bool { counts.waiting == counts.offline }
 
   /// The time is over: whoever has not answered is silent, or unverifiable where only nonsense came.
