@@ -105,7 +105,7 @@ public final class Courier {
     connect()
     perform(planner.handle(.want(.start), at: now, wall: Clock.wall))
     watchForChanges()
-    set(.forget, 60_000)
+    if gate.memory.count > 0 { set(.forget, 60_000) }
     if let watchdog = service.watchdog { set(.watchdog, watchdog) }
     service.isReady("connecting")
     while !hasEnded { turn() }
