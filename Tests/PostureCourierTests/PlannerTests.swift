@@ -51,6 +51,18 @@ struct PlannerTests {
     #expect((20...30).contains(runs), "\(runs) runs in ten minutes")
   }
 
+  @Test func `changes that rode along with commands do not hold up the next one`() {
+    var planner = Planner(Self.settings)
+    for number in 0..<50 {
+      let now = Int64(number) * 1_000
+      _ = planner.handle(.want(.change), at: now, wall: 0)
+      _ = planner.handle(.order(Self.order(number, start: now, latest: now + 60_000)), at: now, wall: 0)
+      _ = planner.handle(.finished(true), at: now + 100, wall: 0)
+    }
+    _ = planner.handle(.want(.change), at: 50_000, wall: 0)
+    #expect(planner.deadline.map { $0 <= 80_000 } == true, "\(planner.deadline ?? -1)")
+  }
+
   @Test func `askers that come while a run goes on share the next`() {
     var planner = Planner(Self.settings)
     #expect(asks(planner.handle(.order(Self.order(1)), at: 0, wall: 0)).map(\.0) == [["nonce-1"]])

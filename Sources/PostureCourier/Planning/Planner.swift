@@ -78,10 +78,7 @@ struct Planner: Hashable, Sendable {
 
   private mutating func want(_ cause: ReportCause, _ now: Int64) {
     var start = now
-    if cause == .change {
-      start = max(now + settings.settle, changes.next(now))
-      if waiting?.causes.contains(.change) != true { changes.take(now) }
-    }
+    if cause == .change { start = max(now + settings.settle, changes.next(now)) }
     if waiting?.causes.contains(.change) == true, cause == .change, let run = waiting {
       // Quiet has not come yet.
       waiting?.start = max(run.start, min(start, run.latestStart))
@@ -117,6 +114,8 @@ struct Planner: Hashable, Sendable {
     waiting = Self.surplus(of: &run, now)
     let abandoned = late.map(Action.abandoned)
     guard let cause = Self.order.first(where: run.causes.contains) else { return abandoned }
+    // Not more than there is: a change that rode along with other runs must not make the next one wait for all of them.
+    if run.causes.contains(.change) { _ = changes.takeNow(now) }
     running = run
     return abandoned + run.orders.map(Action.began)
       + [.ask(nonces: run.orders.map(\.nonce), cause)]
