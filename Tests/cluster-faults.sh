@@ -106,7 +106,13 @@ no policy write quickstart/trust
 no policy read quickstart/d/+/report
 no issuer write quickstart/d/nobody/report
 no issuer write quickstart/policy
-yes issuer read quickstart/d/+/keys
+no issuer write quickstart/d/nobody/cmd/recheck
+yes issuer write quickstart/d/nobody/renewal
+no controller write quickstart/d/nobody/renewal
+no $device write quickstart/d/$device/renewal
+no issuer read quickstart/d/+/keys
+yes issuer read quickstart/d/+/request
+no monitor read quickstart/d/+/request
 EOF
 }
 # Without a certificate, with a password, under another's name.
