@@ -1,3 +1,4 @@
+import Glibc
 import Posture
 
 /// The actions that packages declare (polkit(8), "Declaring Actions"), with what each asks by default.
@@ -128,7 +129,7 @@ enum PolkitPolicyFile {
     private static let decisive = ["action", "/action", "defaults", "/defaults", "allow_"].map { Array($0.utf8) }
 
     mutating func next() -> Tag? {
-      while let open = bytes[at...].firstIndex(of: UInt8(ascii: "<")) {
+      while let open = opening(from: at) {
         advance(to: open)
         if bytes[open...].starts(with: "<!--".utf8) {
           guard let end = end(of: "-->", from: open + 4) else { return nil }
@@ -147,6 +148,24 @@ enum PolkitPolicyFile {
         return tag
       }
       return nil
+    }
+
+    /// Where the next comment or tag begins that may be a decisive one. Desktops have megabytes of the others.
+    private func opening(from start: Int) -> Int? {
+      bytes.withUnsafeBytes { buffer in
+        guard let base = buffer.baseAddress else { return nil }
+        var at = start
+        while at < buffer.count, let found = memchr(base + at, Int32(UInt8(ascii: "<")), buffer.count - at) {
+          let open = UnsafeRawPointer(found) - base
+          guard open + 2 < buffer.count else { return nil }
+          let isClosing = buffer[open + 1] == UInt8(ascii: "/")
+          switch buffer[open + (isClosing ? 2 : 1)] {
+          case UInt8(ascii: "a"), UInt8(ascii: "d"), UInt8(ascii: "!"): return open
+          default: at = open + 1
+          }
+        }
+        return nil
+      }
     }
 
     /// Up to the next tag.
