@@ -58,9 +58,11 @@ public struct DevicePosture: Sendable {
     private static func facts() -> ProbeResult {
       do throws(SystemError) {
         let system = try System()
-        var facts = AuthPolicyProbe().run(on: system)
-        facts.add(KeyringProbe().run(on: system))
-        return facts
+        return system.sharing {
+          var facts = AuthPolicyProbe().run(on: system)
+          facts.add(KeyringProbe().run(on: system))
+          return facts
+        }
       } catch {
         var facts = ProbeResult()
         facts.gaps = [Gap(Cause("unreadable", observed: "\(error)"), checks: CheckName.allCases)]

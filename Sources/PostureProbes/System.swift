@@ -89,6 +89,8 @@ public final class System: Sendable {
     var visited = Set<String>()
     var listed = Set<String>()
     var shared: [ObjectIdentifier: any Sendable] = [:]
+    /// How many calls of ``sharing(_:)`` are under way.
+    var sharers = 0
   }
 
   /// Opens the root directory.
@@ -118,12 +120,29 @@ public final class System: Sendable {
   /// Those of them that were listed: there a name that appears or goes is a change as well.
   public var listed: Set<String> { memory.withLock { $0.listed } }
 
-  /// A value that several probes need and that costs something to make, once for each type in one examination.
+  /// One examination by several probes, which share what they need in common: it is forgotten when the outermost of these
+  /// calls ends, for it may hold this system, which would hold it for ever.
+  public func sharing<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
+    memory.withLock { $0.sharers += 1 }
+    defer {
+      // What goes with it may look at this system once more: not under the lock.
+      let forgotten = memory.withLock { memory -> [ObjectIdentifier: any Sendable] in
+        memory.sharers -= 1
+        guard memory.sharers == 0 else { return [:] }
+        defer { memory.shared = [:] }
+        return memory.shared
+      }
+      withExtendedLifetime(forgotten) {}
+    }
+    return try body()
+  }
+
+  /// A value that several probes need and that costs something to make: once for each type in one examination.
   func shared<Value: Sendable>(_ make: () -> Value) -> Value {
     let key = ObjectIdentifier(Value.self)
     if let known = memory.withLock({ $0.shared[key] }) as? Value { return known }
     let made = make()
-    memory.withLock { $0.shared[key] = made }
+    memory.withLock { if $0.sharers > 0 { $0.shared[key] = made } }
     return made
   }
 

@@ -53,9 +53,12 @@ struct CheckCommand {
       Terminal.error("posture-agent: \(error)")
       return ExitStatus.failed
     }
-    var facts = AuthPolicyProbe(services: services, users: users).run(on: system)
-    Heap.releaseCode()
-    facts.add(KeyringProbe(users: users).run(on: system))
+    let facts = system.sharing {
+      var facts = AuthPolicyProbe(services: services, users: users).run(on: system)
+      Heap.releaseCode()
+      facts.add(KeyringProbe(users: users).run(on: system))
+      return facts
+    }
     let evidence = Judge.evidence(of: facts, under: policy)
     switch format {
     case .table: EvidenceView.show(evidence, policy)

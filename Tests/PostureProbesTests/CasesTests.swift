@@ -16,9 +16,17 @@ struct CasesTests {
 
   private func judge(_ situation: Case, hasLinks: Bool = true) throws {
     try situation.staged(hasLinks: hasLinks) { root in
-      let system = try System(root: root)
-      var facts = AuthPolicyProbe(services: situation.services).run(on: system)
-      facts.add(KeyringProbe().run(on: system))
+      weak var left: System?
+      let facts = try {
+        let system = try System(root: root)
+        left = system
+        return system.sharing {
+          var facts = AuthPolicyProbe(services: situation.services).run(on: system)
+          facts.add(KeyringProbe().run(on: system))
+          return facts
+        }
+      }()
+      #expect(left == nil, "what the probes share holds their system")
       let evidence = Judge.evidence(of: facts, under: situation.policy)
       for fault in situation.faults(of: evidence) { Issue.record("\(fault)") }
       for check in evidence.checks where check.result == .fail || check.result == .notRun {

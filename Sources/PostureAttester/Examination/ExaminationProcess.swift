@@ -21,6 +21,10 @@ public enum ExaminationProcess {
       limit(RLIMIT_AS, memoryLimit)
     #endif
     let system = try System(root: root)
+    try system.sharing { () throws(SystemError) in try examine(system, probes) }
+  }
+
+  private static func examine(_ system: System, _ probes: [String]) throws(SystemError) {
     var visited = Set<String>()
     var listed = Set<String>()
     var owners: [Subject] = []

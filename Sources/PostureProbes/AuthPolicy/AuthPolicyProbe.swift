@@ -13,7 +13,9 @@ public struct AuthPolicyProbe: Probe {
     self.users = users
   }
 
-  public func run(on system: System) -> ProbeResult {
+  public func run(on system: System) -> ProbeResult { system.sharing { examine(system) } }
+
+  private func examine(_ system: System) -> ProbeResult {
     let context = AuthContext(system)
     SSHDDoors.prepare(context)
     var result = ProbeResult()

@@ -8,7 +8,9 @@ public struct KeyringProbe: Probe {
 
   public init(users: [String] = []) { self.users = users }
 
-  public func run(on system: System) -> ProbeResult {
+  public func run(on system: System) -> ProbeResult { system.sharing { examine(system) } }
+
+  private func examine(_ system: System) -> ProbeResult {
     let context = KeyringContext(system, users)
     // What may hang starts first, each on a thread of its own, and is waited for at the end.
     let active = ActiveProbes(context)

@@ -58,8 +58,11 @@ struct CheckBench: Bench {
       for _ in 0..<runs {
         let system: System
         do throws(SystemError) { system = try System() } catch { throw BenchError("\(error)") }
-        var facts = time("accounts, doors, rules") { AuthPolicyProbe().run(on: system) }
-        facts.add(time("keyrings and volumes") { KeyringProbe().run(on: system) })
+        let facts = system.sharing {
+          var facts = time("accounts, doors, rules") { AuthPolicyProbe().run(on: system) }
+          facts.add(time("keyrings and volumes") { KeyringProbe().run(on: system) })
+          return facts
+        }
         let evidence = time("judgement") { Judge.evidence(of: facts, under: .entry) }
         _ = time("JSON") { evidence.json.text }
       }
