@@ -12,6 +12,9 @@ public struct Publication: Hashable, Sendable {
   public var contentType: String?
   public var responseTopic: String?
   public var correlation: [UInt8]?
+  /// Those of one row, a number that only grows, come in their order: where one was not sent, or its connection was lost,
+  /// what follows of the row is not sent either.
+  public var row: Int?
 
   public init(
     _ topic: String, _ payload: [UInt8], qos: Int32 = 1, retain: Bool = false, expiry: UInt32? = nil,

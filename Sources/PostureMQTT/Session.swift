@@ -28,6 +28,9 @@ public struct Session: Hashable, Sendable {
   private(set) var queue: [Queued] = []
   private var unanswered: [Int32: Subscription] = [:]
   private var unwritten = 0
+  /// The row of the last publication that has one, and the last that is not to be gone on with.
+  private var row: Int?
+  private var brokenRow: Int?
   private var window = 1
   private var version = ProtocolVersion.v5
   private var failures = 0
@@ -85,7 +88,7 @@ public struct Session: Hashable, Sendable {
     case .suback(let identifier, let codes): return subscribed(identifier, codes, now)
     case .publish(let publication, let ticket): return publish(publication, ticket, now)
     case .sent(let ticket, let identifier): return sent(ticket, identifier)
-    case .unsent(let ticket, let why): return settle({ $0.ticket == ticket }, .unsent(why), now)
+    case .unsent(let ticket, let why): return unsent(ticket, why, now)
     case .puback(let identifier, let reason):
       return settle({ $0.identifier == identifier }, reason.isSuccess ? .taken : .refused(reason), now)
     case .lost(let loss): return lost(loss, now)
@@ -144,11 +147,20 @@ public struct Session: Hashable, Sendable {
   // MARK: Publishing
 
   private mutating func publish(_ publication: Publication, _ ticket: Ticket, _ now: Int64) -> [Action] {
-    guard isOnline else { return [.complete(ticket, .unsent("not connected"))] }
+    row = publication.row ?? row
+    guard isOnline else { return refuse(publication, ticket, "not connected") }
+    guard publication.row == nil || publication.row != brokenRow else {
+      return refuse(publication, ticket, "one before it was not sent")
+    }
     if flights.count < window { return [send(publication, ticket, now)] }
-    guard queue.count < settings.queueCap else { return [.complete(ticket, .unsent("too many messages wait"))] }
+    guard queue.count < settings.queueCap else { return refuse(publication, ticket, "too many messages wait") }
     queue.append(Queued(publication: publication, ticket: ticket))
     return []
+  }
+
+  private mutating func refuse(_ publication: Publication, _ ticket: Ticket, _ why: String) -> [Action] {
+    brokenRow = publication.row ?? brokenRow
+    return [.complete(ticket, .unsent(why))]
   }
 
   private mutating func send(_ publication: Publication, _ ticket: Ticket, _ now: Int64) -> Action {
@@ -159,6 +171,15 @@ public struct Session: Hashable, Sendable {
   private mutating func sent(_ ticket: Ticket, _ identifier: Int32) -> [Action] {
     if let at = flights.firstIndex(where: { $0.ticket == ticket }) { flights[at].identifier = identifier }
     return []
+  }
+
+  /// The library would not take it, nor what was to come after it.
+  private mutating func unsent(_ ticket: Ticket, _ why: String, _ now: Int64) -> [Action] {
+    brokenRow = row
+    let after = queue.filter { $0.publication.row != nil && $0.publication.row == row }
+    queue.removeAll { $0.publication.row != nil && $0.publication.row == row }
+    return settle({ $0.ticket == ticket }, .unsent(why), now)
+      + after.map { .complete($0.ticket, .unsent("one before it was not sent")) }
   }
 
   private mutating func settle(_ isIt: (Flight) -> Bool, _ outcome: Outcome, _ now: Int64) -> [Action] {
@@ -179,6 +200,8 @@ public struct Session: Hashable, Sendable {
     let unsent = queue.map { Action.complete($0.ticket, .unsent("connection lost")) }
     flights = []
     queue = []
+    // Its publications may still be on their way from an owner who does not know yet.
+    brokenRow = row
     unanswered = [:]
     unwritten = 0
     return lost + unsent

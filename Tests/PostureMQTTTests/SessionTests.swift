@@ -154,6 +154,66 @@ struct SessionTests {
     #expect(session.handle(.publish(Publication("t", []), 1), at: 0) == [.complete(1, .unsent("not connected"))])
   }
 
+  // MARK: Rows
+
+  private func publication(_ row: Int) -> Publication {
+    var publication = Publication("t", [])
+    publication.row = row
+    return publication
+  }
+
+  private let isBroken = Session.Outcome.unsent("one before it was not sent")
+
+  /// The connection is lost and there is another one.
+  private func reconnect(_ session: inout Session, at now: Int64) {
+    let actions = session.handle(.lost(Loss(.closed)), at: now)
+    let later = now + (wait(in: actions) ?? 0)
+    #expect(session.handle(.time, at: later) == [.connect(.v5)])
+    _ = session.handle(.connack(.init(ReasonCode(0), .v5)), at: later)
+    #expect(session.isOnline)
+  }
+
+  @Test func `a row is not gone on with in another connection`() {
+    var session = connected()
+    #expect(session.handle(.publish(publication(1), 1), at: 0) == [.send(publication(1), 1)])
+    reconnect(&session, at: 10)
+    #expect(session.handle(.publish(publication(1), 2), at: 100_000) == [.complete(2, isBroken)])
+    #expect(session.handle(.publish(publication(2), 3), at: 100_000) == [.send(publication(2), 3)])
+    // One that was begun when nobody was there.
+    var other = Session(Session.Settings(), seed: 7)
+    _ = other.handle(.start, at: 0)
+    #expect(other.handle(.publish(publication(1), 1), at: 0) == [.complete(1, .unsent("not connected"))])
+    _ = other.handle(.connack(.init(ReasonCode(0), .v5)), at: 0)
+    #expect(other.handle(.publish(publication(1), 2), at: 0) == [.complete(2, isBroken)])
+    #expect(other.handle(.publish(Publication("t", []), 3), at: 0) == [.send(Publication("t", []), 3)])
+  }
+
+  @Test func `a row has no hole where there was no room`() {
+    var settings = Session.Settings()
+    (settings.window, settings.queueCap) = (1, 1)
+    var session = connected(settings)
+    _ = session.handle(.publish(publication(1), 1), at: 0)
+    _ = session.handle(.sent(1, identifier: 11), at: 0)
+    _ = session.handle(.publish(publication(1), 2), at: 0)
+    #expect(session.handle(.publish(publication(1), 3), at: 0) == [.complete(3, .unsent("too many messages wait"))])
+    _ = session.handle(.puback(identifier: 11, ReasonCode(0)), at: 0)
+    #expect(session.handle(.publish(publication(1), 4), at: 0) == [.complete(4, isBroken)])
+    #expect(session.handle(.publish(publication(2), 5), at: 0) == [])
+  }
+
+  @Test func `what the library does not take holds back the rest of its row`() {
+    var settings = Session.Settings()
+    settings.window = 1
+    var session = connected(settings)
+    _ = session.handle(.publish(publication(1), 1), at: 0)
+    _ = session.handle(.publish(publication(1), 2), at: 0)
+    _ = session.handle(.publish(Publication("t", []), 3), at: 0)
+    #expect(
+      session.handle(.unsent(1, "no memory"), at: 0) == [
+        .complete(1, .unsent("no memory")), .send(Publication("t", []), 3), .complete(2, isBroken),
+      ])
+  }
+
   @Test func `a garbled SUBACK is a refusal`() {
     var settings = Session.Settings()
     settings.subscriptions = [Subscription("a")]

@@ -89,6 +89,7 @@ extension Courier {
   private func pull(_ after: Int64, _ limit: Int) {
     quick.ask(.events(after: after, limit: limit)) { [unowned self] answer in
       if case .success(.events(let chain, let events)) = answer {
+        eventRow += 1
         feed(.pulled(chain: chain, events))
       } else {
         attesterFailed("events", answer)
@@ -100,7 +101,9 @@ extension Courier {
   private func publish(_ event: AttesterAnswer.NumberedToken) {
     guard let client else { return feed(.published(eseq: event.eseq, .lost)) }
     let letter = Letter(topic: topic(.event(name)), kind: .event, token: event.token)
-    let ticket = client.publish(letter.publication())
+    var publication = letter.publication()
+    publication.row = eventRow
+    let ticket = client.publish(publication)
     eventTickets[ticket] = event.eseq
   }
 

@@ -56,6 +56,8 @@ public final class Courier {
   var lastReport: String?
   var seenChanges: Int64 = 0
   var eventTickets: [Session.Ticket: Int64] = [:]
+  /// Counts what was pulled: the events of one pull are one row.
+  var eventRow = 0
   var lastError: String?
   // Documents of the broker by topic, and those the attester has been handed.
   var documents: [String: [UInt8]] = [:]
