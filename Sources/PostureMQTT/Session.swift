@@ -150,7 +150,7 @@ public struct Session: Hashable, Sendable {
     row = publication.row ?? row
     guard isOnline else { return refuse(publication, ticket, "not connected") }
     guard publication.row == nil || publication.row != brokenRow else {
-      return refuse(publication, ticket, "one before it was not sent")
+      return refuse(publication, ticket, Self.oneBefore)
     }
     if flights.count < window { return [send(publication, ticket, now)] }
     guard queue.count < settings.queueCap else { return refuse(publication, ticket, "too many messages wait") }
@@ -176,11 +176,15 @@ public struct Session: Hashable, Sendable {
   /// The library would not take it, nor what was to come after it.
   private mutating func unsent(_ ticket: Ticket, _ why: String, _ now: Int64) -> [Action] {
     brokenRow = row
-    let after = queue.filter { $0.publication.row != nil && $0.publication.row == row }
-    queue.removeAll { $0.publication.row != nil && $0.publication.row == row }
+    let after = queue.filter(isInRow)
+    queue.removeAll(where: isInRow)
     return settle({ $0.ticket == ticket }, .unsent(why), now)
-      + after.map { .complete($0.ticket, .unsent("one before it was not sent")) }
+      + after.map { .complete($0.ticket, .unsent(Self.oneBefore)) }
   }
+
+  private func isInRow(_ queued: Queued) -> Bool { row != nil && queued.publication.row == row }
+
+  private static let oneBefore = "one before it was not sent"
 
   private mutating func settle(_ isIt: (Flight) -> Bool, _ outcome: Outcome, _ now: Int64) -> [Action] {
     guard let at = flights.firstIndex(where: isIt) else { return [] }

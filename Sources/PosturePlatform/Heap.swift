@@ -8,4 +8,10 @@ public enum Heap {
   /// Lets go of code and tables that were needed until now, starting above all; what is needed again comes back from the
   /// files.
   public static func releaseCode() { clinux_release_code() }
+
+  /// Both, where there is little to do for a while.
+  public static func rest() {
+    trim()
+    releaseCode()
+  }
 }

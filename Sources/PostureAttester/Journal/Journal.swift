@@ -37,6 +37,7 @@ final class Journal {
   private(set) var failure: String?
   /// When what failed is tried again for its own sake, by ``uptime``.
   private(set) var retryAt: Int64?
+  var isRetryDue: Bool { retryAt.map { uptime() >= $0 } ?? false }
   /// Milliseconds until then: a disk that has room again is noticed without anything happening, and one that has none is
   /// not worn out.
   static let retry: Int64 = 30_000
@@ -93,7 +94,7 @@ final class Journal {
 
   /// The one write of an hour in which nothing happens, and another try of what failed.
   func tick(now: Int64) throws(JournalError) {
-    guard retryAt.map({ uptime() >= $0 }) ?? (hoursPassed > 0) else { return }
+    guard retryAt == nil ? hoursPassed > 0 : isRetryDue else { return }
     try change(now: now) { _ in }
   }
 

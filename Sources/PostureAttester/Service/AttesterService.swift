@@ -236,13 +236,8 @@ public final class AttesterService {
       client.flush()
     }
     if isFollowing { watcher.follow(examination) }
-    if askers.allSatisfy({ $0.cause != .recheck }) { rest() }
-  }
-
-  /// The next report is far, but for a recheck: what this one took is not needed until then.
-  private func rest() {
-    Heap.trim()
-    Heap.releaseCode()
+    // The next report is far then: what this one took is not needed until it comes.
+    if askers.allSatisfy({ $0.cause != .recheck }) { Heap.rest() }
   }
 
   /// Each once, in the order in which they came.

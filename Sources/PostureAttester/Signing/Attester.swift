@@ -298,7 +298,7 @@ public final class Attester {
 
   /// The one small write of an hour without change, and another try of what the disk did not take.
   func tick() {
-    guard journal.retryAt.map({ clock.uptime() >= $0 }) ?? true, (try? beginChain()) != nil else { return }
+    guard journal.retryAt == nil || journal.isRetryDue, (try? beginChain()) != nil else { return }
     try? journal.tick(now: moment.seconds)
   }
 

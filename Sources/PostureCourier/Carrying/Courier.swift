@@ -152,12 +152,6 @@ public final class Courier {
     }
   }
 
-  /// Between two reports there is little to do: what the last one took is given back.
-  private func rest() {
-    Heap.trim()
-    Heap.releaseCode()
-  }
-
   /// Milliseconds from now; an earlier time that is set already stays.
   func set(_ timer: Timer, _ delay: Int64) { timers[timer] = min(timers[timer] ?? .max, now + delay) }
 
@@ -180,7 +174,7 @@ public final class Courier {
     case .documents: handDocuments()
     case .renew: considerRenewal()
     case .restart: connect()
-    case .rest: rest()
+    case .rest: Heap.rest()
     case .stop: hasEnded = true
     }
   }
