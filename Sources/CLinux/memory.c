@@ -3,10 +3,16 @@
 #include <link.h>
 #include <malloc.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 void clinux_trim_memory(void) { malloc_trim(0); }
+
+long clinux_find(const void *bytes, long count, const void *needle, long length) {
+  const char *found = memmem(bytes, count, needle, length);
+  return found ? found - (const char *)bytes : -1;
+}
 
 /* Never the segments that were ever writable: their pages would come back as they are in the file. */
 static int release(struct dl_phdr_info *object, size_t size, void *mask) {

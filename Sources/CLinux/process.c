@@ -48,7 +48,8 @@ int clinux_spawn(const char *path, char *const argv[], char *const envp[], int i
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  pid_t pid = fork();
+  /* The parent waits until the child is another program: nothing of its memory has to be copied. */
+  pid_t pid = vfork();
   if (pid == 0) {
     /* The parent's descriptor numbers may collide with 0..2 only for `report` if those were closed: move it away. */
     int tell = out_of_the_way(report[1]);

@@ -44,7 +44,7 @@ public enum AtomicFile {
 public enum Path {
   /// "/etc" of "/etc/passwd"; "." where there is no slash.
   public static func folder(of path: String) -> String {
-    guard let slash = path.lastIndex(of: "/") else { return "." }
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 

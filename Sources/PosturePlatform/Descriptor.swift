@@ -33,14 +33,15 @@ public struct Descriptor: ~Copyable, Sendable {
   }
 
   /// Reads to the end, at most `cap` bytes; nil where there is more.
-  public func readAll(cap: Int, _ path: String? = nil) throws(SystemError) -> [UInt8]? {
+  /// - Parameter size: how many bytes there are likely to be, which saves reading in pieces.
+  public func readAll(cap: Int, size: Int = 0, _ path: String? = nil) throws(SystemError) -> [UInt8]? {
     var bytes: [UInt8] = []
     while true {
       // One byte more than allowed tells "too large" from "just fits".
-      let want = min(65_536, cap + 1 - bytes.count)
+      let want = min(bytes.isEmpty && size > 0 ? size : 65_536, cap + 1 - bytes.count)
       let chunk = try read(want, path)
       if chunk.isEmpty { return bytes }
-      bytes += chunk
+      if bytes.isEmpty { bytes = chunk } else { bytes += chunk }
       if bytes.count > cap { return nil }
     }
   }

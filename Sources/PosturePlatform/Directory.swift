@@ -18,6 +18,20 @@ public enum Directory {
   public static func names(
     _ directory: consuming Descriptor, _ path: String, cap: Int = .max
   ) throws(SystemError) -> [String] {
+    try entries(directory, path, cap: cap).map(\.name)
+  }
+
+  /// What a directory says of one name in it.
+  public struct Entry: Sendable {
+    public let name: String
+    /// False for what is certainly no symbolic link: not every file system tells.
+    public let mayBeLink: Bool
+  }
+
+  /// The same with what kind of thing each is.
+  public static func entries(
+    _ directory: consuming Descriptor, _ path: String, cap: Int = .max
+  ) throws(SystemError) -> [Entry] {
     let number = directory.release()
     guard let stream = fdopendir(number) else {
       let error = SystemError.current("list", path)
@@ -25,14 +39,16 @@ public enum Directory {
       throw error
     }
     defer { closedir(stream) }
-    var names: [String] = []
+    var entries: [Entry] = []
     while let entry = readdir(stream) {
       let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
         String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
       }
-      if name != ".", name != ".." { names.append(name) }
-      if names.count > cap { throw SystemError(EFBIG, doing: "list", path: path) }
+      if name != ".", name != ".." {
+        entries.append(Entry(name: name, mayBeLink: [DT_LNK, DT_UNKNOWN].contains(Int(entry.pointee.d_type))))
+      }
+      if entries.count > cap { throw SystemError(EFBIG, doing: "list", path: path) }
     }
-    return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    return entries.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
   }
 }

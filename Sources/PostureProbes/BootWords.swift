@@ -34,7 +34,7 @@ struct BootWords: Sendable {
   /// The first entry of systemd-boot's that names any.
   private static func entry(_ system: System) -> Found? {
     for folder in ["/boot/loader/entries", "/efi/loader/entries", "/boot/efi/loader/entries"] {
-      let names = ((try? system.list(folder)) ?? []).filter { $0.hasSuffix(".conf") }
+      let names = ((try? system.list(folder)) ?? []).filter { $0.ends(with: ".conf") }
       for name in names.prefix(16) {
         let found = lines(system, "\(folder)/\(name)", ["options"])
         if let first = found.first { return (found.flatMap(\.words), first.place) }

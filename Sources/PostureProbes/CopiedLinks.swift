@@ -64,7 +64,7 @@ enum CopiedLinks {
   /// A word could be anything: as a link it leads to something that is there, or names a unit where a unit should be.
   private static func isBeside(_ text: String, _ folder: Int32, _ name: String) -> Bool {
     guard text != name else { return false }
-    return units.contains { text.hasSuffix($0) && name.hasSuffix($0) }
+    return units.contains { text.ends(with: $0) && name.ends(with: $0) }
       || faccessat(folder, text, F_OK, AT_SYMLINK_NOFOLLOW) == 0
   }
 }

@@ -64,10 +64,9 @@ struct PathWalk {
 
   /// The target of a link in a folder; nil where it is none.
   static func link(_ folder: Int32, _ name: String) -> String? {
-    var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
-    let count = buffer.withUnsafeMutableBytes { bytes in
-      readlinkat(folder, name, bytes.baseAddress!.assumingMemoryBound(to: CChar.self), bytes.count)
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { buffer in
+      let count = readlinkat(folder, name, buffer.baseAddress!, buffer.count)
+      return count > 0 ? String(decoding: UnsafeRawBufferPointer(buffer)[..<count], as: UTF8.self) : nil
     }
-    return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
   }
 }

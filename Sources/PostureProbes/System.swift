@@ -26,9 +26,11 @@ public final class System: Sendable {
 
   private struct Memory {
     var files: [String: Result<File, Unreadable>] = [:]
-    var lists: [String: Result<[String], Unreadable>] = [:]
+    var lists: [String: Result<[Directory.Entry], Unreadable>] = [:]
     var statuses: [String: Result<Status, Unreadable>] = [:]
     var links: [String: String?] = [:]
+    /// Whether a folder is there, of those in which something was missing.
+    var folders: [String: Bool] = [:]
     var entries: [String: Bool] = [:]
     var opens = 0
     var read = Set<[UInt64]>()
@@ -128,7 +130,7 @@ public final class System: Sendable {
       guard status.st_mode & S_IFMT == S_IFREG else { throw Unreadable.notRegular.asSystemError }
       if let owner, status.st_uid != owner { throw Unreadable.foreign.asSystemError }
       // A sparse giant is refused before a byte of it is read.
-      guard status.st_size <= cap, let bytes = try file.readAll(cap: cap, path) else {
+      guard status.st_size <= cap, let bytes = try file.readAll(cap: cap, size: Int(status.st_size), path) else {
         throw Unreadable.tooLarge.asSystemError
       }
       memory.withLock {
@@ -141,7 +143,29 @@ public final class System: Sendable {
 
   /// A descriptor for a device or another file that is not read whole. The caller closes it.
   public func open(_ path: String, _ flags: Int32) throws(SystemError) -> Int32 {
-    memory.withLock { _ = $0.visited.insert(path) }
+    let folder = Path.folder(of: path)
+    let isHopeless = memory.withLock { memory in
+      memory.visited.insert(path)
+      return memory.folders[folder] == false
+    }
+    if isHopeless { throw SystemError(ENOENT, doing: "open", path: path) }
+    do throws(SystemError) { return try openNow(path, flags) } catch {
+      if error.errno == ENOENT { noteMissing(folder) }
+      throw error
+    }
+  }
+
+  /// Probes look for many names in folders that few systems have: in one that is not there, nothing is looked for again.
+  private func noteMissing(_ folder: String) {
+    guard folder != "/", memory.withLock({ $0.folders[folder] }) == nil else { return }
+    var isThere = true
+    do throws(SystemError) { _ = Descriptor(owning: try openNow(folder, Descriptor.pathOnly)) } catch {
+      isThere = error.errno != ENOENT
+    }
+    memory.withLock { $0.folders[folder] = isThere }
+  }
+
+  private func openNow(_ path: String, _ flags: Int32) throws(SystemError) -> Int32 {
     if !walksByStep {
       do throws(SystemError) {
         return try retrying("open", path) {
@@ -164,9 +188,11 @@ public final class System: Sendable {
   // MARK: Names
 
   /// Names in a directory, sorted by bytes, without "." and "..".
-  public func list(_ path: String) throws(Unreadable) -> [String] {
+  public func list(_ path: String) throws(Unreadable) -> [String] { try entries(path).map(\.name) }
+
+  private func entries(_ path: String) throws(Unreadable) -> [Directory.Entry] {
     if let known = memory.withLock({ $0.lists[path] }) { return try known.get() }
-    let result = Result { () throws(Unreadable) in try names(in: path) }
+    let result = Result { () throws(Unreadable) in try readEntries(of: path) }
     memory.withLock {
       $0.listed.insert(path)
       $0.lists[path] = result
@@ -174,11 +200,11 @@ public final class System: Sendable {
     return try result.get()
   }
 
-  private func names(in path: String) throws(Unreadable) -> [String] {
+  private func readEntries(of path: String) throws(Unreadable) -> [Directory.Entry] {
     do throws(SystemError) {
       let directory = Descriptor(owning: try open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK))
       // A farm of a million names is no configuration.
-      return try Directory.names(directory, path, cap: 65_536)
+      return try Directory.entries(directory, path, cap: 65_536)
     } catch { throw Unreadable(error) }
   }
 
@@ -215,11 +241,12 @@ public final class System: Sendable {
     return isThere
   }
 
-  /// The targets of those names in a directory that are links, as they are written.
-  func links(in folder: String, _ names: some Sequence<String>) -> [String: String] {
-    guard let fd = try? open(folder, Descriptor.pathOnly | O_DIRECTORY) else { return [:] }
+  /// The targets, as they are written, of those names in a directory that are links and that `isWanted` takes.
+  func links(in folder: String, where isWanted: (String) -> Bool) -> [String: String] {
+    let names = ((try? entries(folder)) ?? []).filter { ($0.mayBeLink || walk.hasCopies) && isWanted($0.name) }
+    guard !names.isEmpty, let fd = try? open(folder, Descriptor.pathOnly | O_DIRECTORY) else { return [:] }
     let open = Descriptor(owning: fd)
-    return names.reduce(into: [:]) { links, name in links[name] = walk.target(open.number, name) }
+    return names.reduce(into: [:]) { links, entry in links[entry.name] = walk.target(open.number, entry.name) }
   }
 
   /// The target of a symlink, as it is written; nil where it is none.

@@ -6,6 +6,11 @@ extension StringProtocol where SubSequence == Substring {
       .map { Substring($0) }
   }
 
+  /// By bytes, as names of files end: it costs a fraction of a comparison of characters.
+  func ends(with suffix: some StringProtocol) -> Bool {
+    utf8.count >= suffix.utf8.count && utf8.suffix(suffix.utf8.count).elementsEqual(suffix.utf8)
+  }
+
   /// Without blanks and ends of lines at both ends.
   var trimmed: String {
     var bytes = self[...].utf8

@@ -10,7 +10,7 @@ struct Home {
     self.person = person
   }
 
-  func path(_ name: String) -> String { person.home.hasSuffix("/") ? person.home + name : "\(person.home)/\(name)" }
+  func path(_ name: String) -> String { person.home.ends(with: "/") ? person.home + name : "\(person.home)/\(name)" }
 
   func exists(_ name: String) -> Bool { !person.home.isEmpty && system.exists(path(name)) }
 

@@ -39,7 +39,7 @@ struct AccountReader {
 
   private var hasSSSD: Bool {
     if system.exists("/etc/sssd/sssd.conf") || system.exists("/usr/etc/sssd/sssd.conf") { return true }
-    return ((try? system.list("/etc/sssd/conf.d")) ?? []).contains { $0.hasSuffix(".conf") }
+    return ((try? system.list("/etc/sssd/conf.d")) ?? []).contains { $0.ends(with: ".conf") }
   }
 
   private var hasCompatRow = false

@@ -17,7 +17,7 @@ struct LoginDefinitions: Sendable {
 
   private static func parts(_ system: System) -> [String] {
     ["/usr/etc/login.defs.d", "/etc/login.defs.d"].flatMap { folder in
-      ((try? system.list(folder)) ?? []).filter { $0.hasSuffix(".defs") }.map { "\(folder)/\($0)" }
+      ((try? system.list(folder)) ?? []).filter { $0.ends(with: ".defs") }.map { "\(folder)/\($0)" }
     }
   }
 

@@ -38,7 +38,7 @@ struct NameSources: Sendable {
     for word in text.split(whereSeparator: \.isWhitespace) {
       if word.hasPrefix("[") { isAction = true }
       if !isAction { names.append(String(word)) }
-      if word.hasSuffix("]") { isAction = false }
+      if word.ends(with: "]") { isAction = false }
     }
     return names
   }

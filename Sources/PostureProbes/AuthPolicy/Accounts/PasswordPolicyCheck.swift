@@ -37,7 +37,7 @@ struct PasswordPolicyCheck {
   /// Why a rule is not enforced: a line that does nothing, or the stack that lacks one.
   private func absence(_ modules: [String]) -> [Reason] {
     let lines = context.pam.lines(of: service, .password)
-    let stems = modules.map { $0.hasSuffix(".so") ? String($0.dropLast(3)) : $0 }
+    let stems = modules.map { $0.ends(with: ".so") ? String($0.dropLast(3)) : $0 }
     if let line = lines.first(where: { modules.contains($0.module) || stems.contains($0.module) }) {
       return [Reason(line.isInstalled ? "pam.notBinding" : "pam.missingModule", line.place)]
     }

@@ -84,7 +84,7 @@ struct QualitySettings {
     let main = ["/etc/security/pwquality.conf", "/usr/etc/security/pwquality.conf"]
     if let path = main.first(where: system.exists) { read(system, path) }
     let folder = "/etc/security/pwquality.conf.d"
-    for name in (try? system.list(folder)) ?? [] where name.hasSuffix(".conf") { read(system, "\(folder)/\(name)") }
+    for name in (try? system.list(folder)) ?? [] where name.ends(with: ".conf") { read(system, "\(folder)/\(name)") }
   }
 
   private mutating func read(_ system: System, _ path: String) {

@@ -29,7 +29,7 @@ struct UserRecords {
       if error != .missing { failures.append((folder, error)) }
       return
     }
-    for name in names where name.hasSuffix(suffix) {
+    for name in names where name.ends(with: suffix) {
       // Links by uid stand beside those by name.
       guard name.dropLast(suffix.utf8.count).contains(where: { !$0.isNumber }) else { continue }
       read("\(folder)/\(name)", source)

@@ -67,7 +67,7 @@ struct DoasConfiguration: Sendable {
     var pending: (text: String, number: Int)?
     for (index, line) in text.lines(keepsEmpty: true).enumerated() {
       var current = pending ?? ("", index + 1)
-      if line.hasSuffix("\\") {
+      if line.ends(with: "\\") {
         current.text += line.dropLast()
         pending = current
       } else {

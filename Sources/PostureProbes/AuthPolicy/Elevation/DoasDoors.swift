@@ -33,7 +33,7 @@ struct DoasDoors {
     let main = ["/etc/doas.conf", "/usr/local/etc/doas.conf"].first { context.system.exists($0) } ?? "/etc/doas.conf"
     guard context.distribution.id == "alpine" || context.distribution.like.contains("alpine") else { return [main] }
     let names = (try? context.system.list("/etc/doas.d")) ?? []
-    return [main] + names.filter { $0.hasSuffix(".conf") }.map { "/etc/doas.d/\($0)" }
+    return [main] + names.filter { $0.ends(with: ".conf") }.map { "/etc/doas.d/\($0)" }
   }
 
   private mutating func look() {

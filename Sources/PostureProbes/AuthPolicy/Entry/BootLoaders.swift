@@ -41,8 +41,8 @@ struct SystemdBoot {
   }
 
   private func hasOnlyImages(_ partition: String) -> Bool {
-    let images = ((try? system.list("\(partition)/EFI/Linux")) ?? []).contains { $0.hasSuffix(".efi") }
-    return images && !((try? system.list("\(partition)/loader/entries")) ?? []).contains { $0.hasSuffix(".conf") }
+    let images = ((try? system.list("\(partition)/EFI/Linux")) ?? []).contains { $0.ends(with: ".efi") }
+    return images && !((try? system.list("\(partition)/loader/entries")) ?? []).contains { $0.ends(with: ".conf") }
   }
 }
 

@@ -80,7 +80,7 @@ enum ConsoleDoors {
 
   /// An instance that does what its template does is no terminal of its own.
   private static func distinct(_ lines: [ConsoleLine]) -> [ConsoleLine] {
-    lines.filter { $0.terminal.hasSuffix("*") || $0.isStock || !isRepeated($0, lines) }
+    lines.filter { $0.terminal.ends(with: "*") || $0.isStock || !isRepeated($0, lines) }
   }
 
   private static func isRepeated(_ line: ConsoleLine, _ lines: [ConsoleLine]) -> Bool {

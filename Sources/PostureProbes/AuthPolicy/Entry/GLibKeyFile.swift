@@ -22,7 +22,7 @@ struct GLibKeyFile: Sendable {
     for (index, raw) in text.lines(keepsEmpty: true).enumerated() {
       let line = raw.drop { $0 == " " || $0 == "\t" }.trimmed
       if line.isEmpty || line.hasPrefix("#") { continue }
-      if line.hasPrefix("["), line.hasSuffix("]"), line.count > 2 {
+      if line.hasPrefix("["), line.ends(with: "]"), line.count > 2 {
         group = String(line.dropFirst().dropLast())
       } else if let group, let equals = line.firstIndex(of: "="), equals != line.startIndex {
         entries.append(

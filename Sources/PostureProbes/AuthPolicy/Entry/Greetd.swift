@@ -66,7 +66,7 @@ struct Greetd {
   ]
 
   private static func isGreeter(_ command: String) -> Bool {
-    command.split { " '\"/".contains($0) }.contains { greeters.contains(String($0)) || $0.hasSuffix("greet") }
+    command.split { " '\"/".contains($0) }.contains { greeters.contains(String($0)) || $0.ends(with: "greet") }
   }
 }
 

@@ -101,7 +101,7 @@ struct Grub {
     let folder = String(path.dropLast("/grub.cfg".count))
     let users = GrubUsers(text, path: path) { name in
       let base = Programs.base(name)
-      guard base.hasSuffix(".cfg"), !base.contains("$") else { return nil }
+      guard base.ends(with: ".cfg"), !base.contains("$") else { return nil }
       return system.text("\(folder)/\(base)").map { ($0, "\(folder)/\(base)") }
     }
     // A stub on the EFI partition only leads to the real one.

@@ -80,7 +80,7 @@ struct InittabConsoles {
     case .unknown:
       words.contains { word in
         let name = Programs.base(word)
-        return !word.hasPrefix("-") && (name.hasSuffix("getty") || name.contains("login"))
+        return !word.hasPrefix("-") && (name.ends(with: "getty") || name.contains("login"))
       }
     default: true
     }

@@ -77,6 +77,6 @@ struct LoginProgram {
       context.system.text("/etc/securetty")?.lines().map(\.trimmed)
       .filter { !$0.isEmpty && !$0.hasPrefix("#") } ?? []
     return listed.isEmpty || listed.contains(terminal)
-      || (terminal.hasSuffix("*") && listed.contains { $0.hasPrefix(terminal.dropLast()) })
+      || (terminal.ends(with: "*") && listed.contains { $0.hasPrefix(terminal.dropLast()) })
   }
 }

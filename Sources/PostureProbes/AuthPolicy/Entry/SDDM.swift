@@ -34,7 +34,7 @@ struct SDDM {
     var values: [Value] = []
     for (index, raw) in text.lines(keepsEmpty: true).enumerated() {
       let line = raw.prefix { $0 != "#" }.trimmed
-      if line.hasPrefix("["), line.hasSuffix("]") {
+      if line.hasPrefix("["), line.ends(with: "]") {
         section = String(line.dropFirst().dropLast())
       } else if let equals = line.firstIndex(of: "=") {
         values.append(
@@ -65,7 +65,7 @@ struct SDDM {
     }
     let session = Programs.base(name.isEmpty ? last?.text ?? "" : name)
     guard !session.isEmpty else { return false }
-    let file = session.hasSuffix(".desktop") ? session : session + ".desktop"
+    let file = session.ends(with: ".desktop") ? session : session + ".desktop"
     let own = values.filter { $0.key == "SessionDir" }.flatMap { $0.text.split(separator: ",").map(\.trimmed) }
     return (own + SessionFiles.folders).contains { system.exists("\($0)/\(file)") }
   }

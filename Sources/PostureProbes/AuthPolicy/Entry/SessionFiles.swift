@@ -8,7 +8,7 @@ enum SessionFiles {
   /// Base names without suffix, and the program of each.
   static func all(_ system: System) -> [(name: String, program: String)] {
     folders.flatMap { folder in
-      ((try? system.list(folder)) ?? []).filter { $0.hasSuffix(".desktop") }.map { file in
+      ((try? system.list(folder)) ?? []).filter { $0.ends(with: ".desktop") }.map { file in
         let entries = (try? GLibKeyFile(system.text("\(folder)/\(file)") ?? ""))?.entries ?? []
         let command = entries.last { $0.group == "Desktop Entry" && $0.key == "Exec" }?.value ?? ""
         return (String(file.dropLast(".desktop".count)), UnitWords.split(command).first ?? "")

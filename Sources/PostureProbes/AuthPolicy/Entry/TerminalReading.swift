@@ -153,7 +153,7 @@ struct TerminalReader {
   private func names(_ command: ShellScript.Command) -> Bool {
     let words = command.words.drop { Self.wrappers.contains(Programs.base($0)) || $0.hasPrefix("-") }
     let name = Programs.base(words.first ?? "")
-    if name.hasSuffix("getty") || ["login", "sulogin", "su", "runuser"].contains(name) { return true }
+    if name.ends(with: "getty") || ["login", "sulogin", "su", "runuser"].contains(name) { return true }
     return Self.shells.contains(name) && (command.isExec || command.isLast)
       && !words.dropFirst().contains { !$0.hasPrefix("-") || $0.contains("c") }
   }

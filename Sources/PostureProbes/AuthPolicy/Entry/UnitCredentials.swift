@@ -107,6 +107,6 @@ private struct CredentialSource {
 
   /// A glob with "*" at its end, or none.
   private static func matches(_ glob: String, _ name: String) -> Bool {
-    glob.hasSuffix("*") ? name.hasPrefix(glob.dropLast()) : glob == name
+    glob.ends(with: "*") ? name.hasPrefix(glob.dropLast()) : glob == name
   }
 }

@@ -137,7 +137,7 @@ struct HyprConfig {
     var depth = 0
     for (index, raw) in text.lines(keepsEmpty: true).enumerated() {
       let line = raw.prefix { $0 != "#" }.trimmed
-      if line.hasSuffix("{") {
+      if line.ends(with: "{") {
         if depth == 0 { block += 1 }
         depth += 1
         // Nobody nests deeper.

@@ -75,7 +75,7 @@ struct Swayidle {
     stray
       ?? timeouts.filter { $0.seconds > 0 }.map(\.command).first { command in
         let program = ShellWords.split(command).first ?? ""
-        return program.contains("/") || program.hasSuffix(".sh") || command.contains("lock")
+        return program.contains("/") || program.ends(with: ".sh") || command.contains("lock")
       }
   }
 }

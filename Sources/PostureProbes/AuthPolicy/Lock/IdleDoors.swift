@@ -96,7 +96,7 @@ struct UserFiles {
     self.system = system
   }
 
-  func path(_ name: String) -> String { account.home.hasSuffix("/") ? account.home + name : "\(account.home)/\(name)" }
+  func path(_ name: String) -> String { account.home.ends(with: "/") ? account.home + name : "\(account.home)/\(name)" }
 
   /// The content of a file below the home; nil where it is missing.
   ///

@@ -46,7 +46,7 @@ struct KConfig {
           continue
         }
         isOurs = line.text == "[\(group)]" || line.text == "[\(group)][$i]"
-        if isOurs, line.text.hasSuffix("[$i]") { groupLocks = true }
+        if isOurs, line.text.ends(with: "[$i]") { groupLocks = true }
       } else if isOurs, let equals = line.text.firstIndex(of: "=") {
         let written = line.text[..<equals].trimmed
         let key = written.split(separator: "[").first.map { $0.trimmed } ?? written

@@ -132,7 +132,7 @@ enum XfconfChannel {
       } else if body.hasPrefix("property ") {
         let name = attribute("name", body) ?? ""
         if let value = attribute("value", body) { result["/" + (path + [name]).joined(separator: "/")] = value }
-        if !body.hasSuffix("/"), path.count < 64 { path.append(name) }
+        if !body.ends(with: "/"), path.count < 64 { path.append(name) }
       }
     }
     return result

@@ -82,7 +82,8 @@ enum OtherRemoteDoors {
     let units = context.startup.units
     let names = service.units.flatMap { ["\($0).service", "\($0).socket", "\($0)@.service"] }
     if let path = names.compactMap({ units.path(of: $0) }).first { return Place(path) }
-    let scripts = service.units.map { "/etc/init.d/\($0)" }.filter { context.system.exists($0) }
+    let present = (try? context.system.list("/etc/init.d")) ?? []
+    let scripts = service.units.filter(present.contains).map { "/etc/init.d/\($0)" }
     guard let script = scripts.first else { return nil }
     // A web server is this way in only with the pages that belong to it.
     guard service.files.isEmpty || service.files.contains(where: { context.system.exists($0) }) else { return nil }

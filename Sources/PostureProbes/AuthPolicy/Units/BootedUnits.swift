@@ -29,7 +29,7 @@ struct BootedUnits: Sendable {
     while let name = queue.popLast() {
       guard reached.count < 10_000, reached.insert(name).inserted else { continue }
       var next = units.names(of: name).flatMap(units.wanted)
-      if name.hasSuffix(".target") {
+      if name.ends(with: ".target") {
         next += units.unit(name)?.names(pulling) ?? []
         // graphical.target always requires multi-user.target; a tree without its file says no more than the name.
         if name == "graphical.target" { next.append("multi-user.target") }

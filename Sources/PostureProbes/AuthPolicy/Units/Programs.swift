@@ -1,13 +1,25 @@
 /// Programs of the examined system: where they are, and what a name really is.
 enum Programs {
-  static let folders = [
+  private static let searchPath = [
     "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin", "/run/wrappers/bin",
     "/run/current-system/sw/bin",
   ]
 
   /// The first place where a program of this name is.
   static func path(_ name: String, _ system: System) -> String? {
-    folders.map { "\($0)/\(name)" }.first(where: system.hasEntry)
+    system.shared { Folders(system) }.paths.map { "\($0)/\(name)" }.first(where: system.hasEntry)
+  }
+
+  /// Those that are there, each once: /bin is a link to /usr/bin on most systems.
+  private struct Folders {
+    let paths: [String]
+
+    init(_ system: System) {
+      var seen = Set<[UInt64]>()
+      paths = searchPath.filter { path in
+        (try? system.status(path)).map { seen.insert([$0.device, $0.inode]).inserted } ?? false
+      }
+    }
   }
 
   static func has(_ name: String, _ system: System) -> Bool { path(name, system) != nil }

@@ -15,7 +15,7 @@ enum UnitFile {
     var settings: [UnitSetting] = []
     var section = ""
     for line in LogicalLines(text) {
-      if line.text.hasPrefix("["), line.text.hasSuffix("]") {
+      if line.text.hasPrefix("["), line.text.ends(with: "]") {
         section = String(line.text.dropFirst().dropLast())
       } else if let equals = line.text.firstIndex(of: "="), !section.isEmpty {
         settings.append(

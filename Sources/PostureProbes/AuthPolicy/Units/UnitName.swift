@@ -10,14 +10,16 @@ struct UnitName: Hashable, Sendable {
   let type: String
 
   init?(_ text: String) {
-    guard let dot = text.lastIndex(of: "."), dot != text.startIndex, !text.contains("/"), text.utf8.count < 256
+    let bytes = text.utf8
+    guard let dot = bytes.lastIndex(of: UInt8(ascii: ".")), dot != bytes.startIndex,
+      !bytes.contains(UInt8(ascii: "/")), bytes.count < 256
     else { return nil }
     self.text = text
-    type = String(text[text.index(after: dot)...])
+    type = String(text[bytes.index(after: dot)...])
     let stem = text[..<dot]
-    if let at = stem.firstIndex(of: "@") {
+    if let at = stem.utf8.firstIndex(of: UInt8(ascii: "@")) {
       prefix = String(stem[..<at])
-      instance = String(stem[stem.index(after: at)...])
+      instance = String(stem[bytes.index(after: at)...])
     } else {
       prefix = String(stem)
       instance = nil

@@ -26,6 +26,8 @@ final class Units: Sendable {
   private let links: [String: String]
   /// The names that lead to each unit.
   private let aliases: [String: [String]]
+  /// Those that have directories of links of their own: `multi-user.target`.
+  private let wanting: Set<String>
   /// Every name that is linked anywhere, in a directory of links of another.
   let enabledNames: [String]
   /// Names that have a file, a link or a drop-in directory, by prefix and type of an instance.
@@ -42,7 +44,8 @@ final class Units: Sendable {
     self.paths = paths
     links = Self.links(folders, system)
     aliases = Dictionary(grouping: links.keys) { [links, paths] name in Self.follow(name, links, paths) }
-    enabledNames = Self.wanting(folders).flatMap { [folders] in Self.wanted(by: $0, folders, system) }
+    wanting = Self.wanting(folders)
+    enabledNames = wanting.flatMap { [folders] in Self.wanted(by: $0, folders, system) }
     instanceNames = Self.instances(Self.names(folders) + enabledNames)
   }
 
@@ -50,8 +53,8 @@ final class Units: Sendable {
     var links: [String: String] = [:]
     var seen: Set<String> = []
     for folder in folders {
-      let own = folder.names.filter { name in linked.contains(where: name.hasSuffix) && !seen.contains(name) }
-      for (name, target) in system.links(in: folder.path, own) {
+      let own = system.links(in: folder.path) { name in linked.contains(where: name.ends) && !seen.contains(name) }
+      for (name, target) in own {
         let other = Path.name(of: target)
         if other != name { links[name] = other }
       }
@@ -62,7 +65,7 @@ final class Units: Sendable {
 
   /// Names in the directories, and those that drop-in directories are for.
   private static func names(_ folders: [Folder]) -> [String] {
-    folders.flatMap(\.names).map { $0.hasSuffix(".d") ? String($0.dropLast(2)) : $0 }
+    folders.flatMap(\.names).map { $0.ends(with: ".d") ? String($0.dropLast(2)) : $0 }
   }
 
   private static func instances(_ names: [String]) -> [String: [String]] {
@@ -112,11 +115,17 @@ final class Units: Sendable {
   private static func next(
     after name: String, _ links: [String: String], _ paths: [String: String]
   ) -> String? {
-    guard let parts = UnitName(name),
-      let target = links[name] ?? (paths[name] == nil ? parts.template.flatMap { links[$0] } : nil),
+    guard let target = links[name] ?? templateTarget(of: name, links, paths), let parts = UnitName(name),
       let other = UnitName(target), other.type == parts.type
     else { return nil }
     return parts.instance(of: other)
+  }
+
+  private static func templateTarget(
+    of name: String, _ links: [String: String], _ paths: [String: String]
+  ) -> String? {
+    guard name.utf8.contains(UInt8(ascii: "@")), paths[name] == nil else { return nil }
+    return UnitName(name)?.template.flatMap { links[$0] }
   }
 
   /// Every name that leads to the same unit, itself first.
@@ -149,8 +158,8 @@ final class Units: Sendable {
   /// Services with a file or a drop-in outside the vendor's directories.
   var ownServices: [String] {
     let own = folders.filter { !$0.path.hasPrefix("/usr/lib") && !$0.path.hasPrefix("/lib") }
-    let names = own.flatMap(\.names).map { $0.hasSuffix(".d") ? String($0.dropLast(2)) : $0 }
-    return Set(names.filter { $0.hasSuffix(".service") && !$0.hasSuffix("@.service") }.map(canonical)).sorted()
+    let names = own.flatMap(\.names).map { $0.ends(with: ".d") ? String($0.dropLast(2)) : $0 }
+    return Set(names.filter { $0.ends(with: ".service") && !$0.ends(with: "@.service") }.map(canonical)).sorted()
   }
 
   /// The place of a unit's file on the search path.
@@ -188,7 +197,7 @@ final class Units: Sendable {
       for folder in folders {
         for directory in level where folder.names.contains(directory) {
           let path = "\(folder.path)/\(directory)"
-          for file in (try? system.list(path)) ?? [] where file.hasSuffix(".conf") && byName[file] == nil {
+          for file in (try? system.list(path)) ?? [] where file.ends(with: ".conf") && byName[file] == nil {
             byName[file] = "\(path)/\(file)"
           }
         }
@@ -200,7 +209,7 @@ final class Units: Sendable {
   // MARK: Links that enable
 
   /// Units that `name.wants`, `.requires` or `.upholds` hold. A link to /dev/null hides one of a weaker directory.
-  func wanted(by name: String) -> [String] { Self.wanted(by: name, folders, system) }
+  func wanted(by name: String) -> [String] { wanting.contains(name) ? Self.wanted(by: name, folders, system) : [] }
 
   private static func wanted(by name: String, _ folders: [Folder], _ system: System) -> [String] {
     var decided: [String: Bool] = [:]
@@ -215,11 +224,10 @@ final class Units: Sendable {
     return decided.filter(\.value).compactMap { $0.key.split(separator: " ").last.map(String.init) }.sorted()
   }
 
-  /// Every unit that has directories of links of its own: `multi-user.target`.
   private static func wanting(_ folders: [Folder]) -> Set<String> {
     Set(
       folders.flatMap(\.names).compactMap { name in
-        for suffix in [".wants", ".requires", ".upholds"] where name.hasSuffix(suffix) {
+        for suffix in [".wants", ".requires", ".upholds"] where name.ends(with: suffix) {
           return String(name.dropLast(suffix.count))
         }
         return nil

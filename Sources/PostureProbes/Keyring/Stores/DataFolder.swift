@@ -13,14 +13,14 @@ enum DataFolder {
       return ".local/share"
     }
     path = path.dropFirst(start.count)
-    while path.hasSuffix("/") { path = path.dropLast() }
+    while path.ends(with: "/") { path = path.dropLast() }
     return path.isEmpty || path.split(separator: "/").contains("..") ? ".local/share" : String(path)
   }
 
   /// The strongest first: environment.d(5) of the person, pam_env's file of theirs, then the machine's.
   private static func texts(_ home: Home) -> [String] {
     let folder = ".config/environment.d"
-    let own = ((try? home.list(folder)) ?? []).filter { $0.hasSuffix(".conf") }.prefix(mostFiles).reversed()
+    let own = ((try? home.list(folder)) ?? []).filter { $0.ends(with: ".conf") }.prefix(mostFiles).reversed()
       .map { "\(folder)/\($0)" }
     let personal = (own + [".pam_environment"]).compactMap { (try? home.read($0, cap: 64 << 10))?.text }
     return personal + [home.system.text("/etc/environment")].compactMap { $0 }

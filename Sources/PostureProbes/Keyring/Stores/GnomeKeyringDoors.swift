@@ -20,7 +20,7 @@ enum GnomeKeyringDoors {
     let folder = "\(DataFolder.of(home))/keyrings/v1"
     var result = ProbeResult()
     let names = (try? home.list(folder)) ?? []
-    for file in names.prefix(mostFiles) where file.hasSuffix(suffix) && file.utf8.count > suffix.utf8.count {
+    for file in names.prefix(mostFiles) where file.ends(with: suffix) && file.utf8.count > suffix.utf8.count {
       var door = door(home, folder, file)
       door.name = "secrets@oo7:\(file.dropLast(suffix.count))"
       door.isDefault = context.providers.has(.oo7) && file == "login\(suffix)"
@@ -39,7 +39,7 @@ enum GnomeKeyringDoors {
       result.gaps = [home.gap(folder, error)]
       return result
     }
-    let files = names.filter { $0.hasSuffix(suffix) && $0.utf8.count > suffix.utf8.count }
+    let files = names.filter { $0.ends(with: suffix) && $0.utf8.count > suffix.utf8.count }
     if files.count > mostFiles { result.gaps = [home.gap(folder, .tooLarge)] }
     let chosen = context.providers.serves(.gnomeKeyring) ? defaultCollection(home, folder) : nil
     result.doors = files.prefix(mostFiles).map { file in

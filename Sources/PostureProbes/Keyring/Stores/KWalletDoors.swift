@@ -24,7 +24,7 @@ enum KWalletDoors {
       result.gaps = [home.gap(folder, error)]
       return result
     }
-    let files = names.filter { $0.hasSuffix(suffix) && $0.utf8.count > suffix.utf8.count }
+    let files = names.filter { $0.ends(with: suffix) && $0.utf8.count > suffix.utf8.count }
     if files.count > mostFiles { result.gaps = [home.gap(folder, .tooLarge)] }
     let settings = KWalletSettings(home)
     // The one that counts is tried first.

@@ -17,7 +17,7 @@ enum ManagedHomeDoors {
       }
       return result
     }
-    for file in names.prefix(1024) where file.hasSuffix(suffix) {
+    for file in names.prefix(1024) where file.ends(with: suffix) {
       var door = door(context.system, String(file.dropLast(suffix.count)), "\(folder)/\(file)")
       door.liesOn = context.volumes.door(holding: "/home")
       result.doors.append(door)

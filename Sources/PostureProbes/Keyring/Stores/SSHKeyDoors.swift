@@ -50,7 +50,7 @@ enum SSHKeyDoors {
   private static func doors(
     _ home: Home, _ folder: String, _ names: [String], depth: Int, _ left: inout Int
   ) -> [Door] {
-    let candidates = names.filter { !others.contains($0) && !$0.hasSuffix(".pub") }
+    let candidates = names.filter { !others.contains($0) && !$0.ends(with: ".pub") }
     // The standard ones first, so that a farm of other files does not hide them.
     let ordered = candidates.filter(standard.contains) + candidates.filter { !standard.contains($0) }
     var doors: [Door] = []
@@ -82,7 +82,7 @@ enum SSHKeyDoors {
       guard words.count == 2, words[0].lowercased() == "identityfile" else { return nil }
       let value = words[1].trimmed.drop { $0 == "=" || $0 == " " }.filter { $0 != "\"" }
       let path = ["~/", "%d/", base].first(where: value.hasPrefix).map { value.dropFirst($0.count) }
-      guard let path, !path.contains("%"), !path.hasSuffix(".pub"), !path.split(separator: "/").contains("..") else {
+      guard let path, !path.contains("%"), !path.ends(with: ".pub"), !path.split(separator: "/").contains("..") else {
         return nil
       }
       return String(path)

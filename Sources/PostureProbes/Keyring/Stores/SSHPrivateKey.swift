@@ -53,7 +53,7 @@ enum SSHPrivateKey: Hashable, Sendable {
 
   private static func pem(_ bytes: [UInt8]) -> SSHPrivateKey? {
     var lines = bytes.split(separator: UInt8(ascii: "\n"))[...]
-    lines = lines.drop { !($0.starts(with: begin) && text($0).hasSuffix("PRIVATE KEY-----")) }
+    lines = lines.drop { !($0.starts(with: begin) && text($0).ends(with: "PRIVATE KEY-----")) }
     guard let first = lines.popFirst().map(text) else { return nil }
     let body = lines.prefix { !$0.starts(with: "-----END ".utf8) }
     guard body.endIndex < lines.endIndex else { return .damaged("truncated") }
@@ -69,7 +69,7 @@ enum SSHPrivateKey: Hashable, Sendable {
     case "-----BEGIN OPENSSH PRIVATE KEY-----": return openSSH(body)
     case "-----BEGIN TSS2 PRIVATE KEY-----": return tss2(body)
     default:
-      let isEncrypted = body.contains { $0.hasPrefix("Proc-Type:") && $0.hasSuffix("ENCRYPTED") }
+      let isEncrypted = body.contains { $0.hasPrefix("Proc-Type:") && $0.ends(with: "ENCRYPTED") }
       return isEncrypted ? .passphrase : .open
     }
   }

@@ -62,7 +62,7 @@ struct PolkitActions: Sendable {
 
   init(_ system: System) {
     for folder in Self.folders {
-      for name in (try? system.list(folder)) ?? [] where name.hasSuffix(".policy") {
+      for name in (try? system.list(folder)) ?? [] where name.ends(with: ".policy") {
         let path = "\(folder)/\(name)"
         guard let file = try? system.read(path) else { continue }
         for action in PolkitPolicyFile.actions(of: file.bytes, path) where actions[action.id] == nil {
@@ -159,10 +159,16 @@ enum PolkitPolicyFile {
           let open = UnsafeRawPointer(found) - base
           guard open + 2 < buffer.count else { return nil }
           let isClosing = buffer[open + 1] == UInt8(ascii: "/")
-          switch buffer[open + (isClosing ? 2 : 1)] {
-          case UInt8(ascii: "a"), UInt8(ascii: "d"), UInt8(ascii: "!"): return open
-          default: at = open + 1
-          }
+          let name = buffer[(open + (isClosing ? 2 : 1))...]
+          let mayDecide =
+            switch name.first {
+            case UInt8(ascii: "a"), UInt8(ascii: "!"): true
+            // <defaults>, but not <description>.
+            case UInt8(ascii: "d"): name.starts(with: "def".utf8)
+            default: false
+            }
+          if mayDecide { return open }
+          at = open + 1
         }
         return nil
       }

@@ -93,10 +93,10 @@ struct PolkitAdministrators: Sendable {
   /// Whether `unix-user:NAME`, `unix-group:NAME` or `*` means this person; nil where that cannot be told.
   func isMeant(_ identity: String, _ account: Account?) -> Bool? {
     if identity == "*" { return true }
-    let parts = identity.split(separator: ":", maxSplits: 1)
-    guard parts.count == 2 else { return false }
-    let name = String(parts[1])
-    switch parts[0] {
+    guard let colon = identity.utf8.firstIndex(of: UInt8(ascii: ":")) else { return false }
+    let name = String(identity[identity.utf8.index(after: colon)...])
+    if name.isEmpty { return false }
+    switch identity[..<colon] {
     case "unix-user":
       if name == "*" { return true }
       guard let account else { return context.accounts[name] == nil && UInt32(name) == nil ? nil : false }

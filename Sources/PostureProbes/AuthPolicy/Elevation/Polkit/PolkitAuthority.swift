@@ -23,7 +23,7 @@ struct PolkitAuthority: Sendable {
     for stage in ["10-vendor.d", "20-org.d", "30-site.d", "50-local.d", "90-mandatory.d"] {
       for top in ["/var/lib/polkit-1/localauthority", "/etc/polkit-1/localauthority"] {
         let folder = "\(top)/\(stage)"
-        for name in (try? system.list(folder)) ?? [] where name.hasSuffix(".pkla") {
+        for name in (try? system.list(folder)) ?? [] where name.ends(with: ".pkla") {
           read("\(folder)/\(name)", isVendor: stage == "10-vendor.d", system)
         }
       }
@@ -32,7 +32,7 @@ struct PolkitAuthority: Sendable {
 
   private mutating func readAdministrators(_ system: System) {
     let folder = "/etc/polkit-1/localauthority.conf.d"
-    for name in (try? system.list(folder)) ?? [] where name.hasSuffix(".conf") {
+    for name in (try? system.list(folder)) ?? [] where name.ends(with: ".conf") {
       for line in LogicalLines(system.text("\(folder)/\(name)") ?? "") {
         guard let value = Self.value(line.text, "AdminIdentities") else { continue }
         administrators = (Self.list(value), Place("\(folder)/\(name)", line: line.number))

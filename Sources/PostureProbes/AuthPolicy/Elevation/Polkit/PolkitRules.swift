@@ -18,7 +18,7 @@ struct PolkitRules: Sendable {
     /// Whether the text names the action, or a part of it, or no action at all.
     func touches(_ action: String) -> Bool {
       let ids = literals.filter { $0.contains(".") && !$0.contains("/") && !$0.contains(" ") }
-      return ids.isEmpty || ids.contains { action.hasPrefix($0) || action.hasSuffix($0) }
+      return ids.isEmpty || ids.contains { action.hasPrefix($0) || action.ends(with: $0) }
     }
   }
 
@@ -36,7 +36,7 @@ struct PolkitRules: Sendable {
     var files: [(name: String, rank: Int)] = []
     for (rank, folder) in Self.folders.enumerated() {
       do throws(System.Unreadable) {
-        files += try system.list(folder).filter { $0.hasSuffix(".rules") }.map { ($0, rank) }
+        files += try system.list(folder).filter { $0.ends(with: ".rules") }.map { ($0, rank) }
       } catch {
         if error != .missing { note(folder, error) }
       }

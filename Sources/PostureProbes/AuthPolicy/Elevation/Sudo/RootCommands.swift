@@ -58,7 +58,7 @@ enum RootCommands {
     if path == "sudoedit" { return arguments.map(isDecisive) ?? true }
     if path == "list" { return false }
     // A whole directory, a pattern that can match a shell, or an expression that cannot be judged.
-    if path.hasSuffix("/") || path.hasPrefix("^") { return true }
+    if path.ends(with: "/") || path.hasPrefix("^") { return true }
     let name = baseName(path)
     if name.contains("*") || name.contains("?") || name.contains("[") { return holdsWildcardShell(path, name) }
     if always.contains(name) { return !isScript(name, arguments) }
@@ -70,7 +70,7 @@ enum RootCommands {
     let name = path.split(separator: "/").last.map(String.init) ?? ""
     guard !always.contains(name), !byArguments.contains(name) else { return name }
     let plain = name.prefix { !$0.isNumber }
-    return plain.hasSuffix("-") ? String(plain.dropLast()) : String(plain)
+    return plain.ends(with: "-") ? String(plain.dropLast()) : String(plain)
   }
 
   private static func holdsWildcardShell(_ path: Substring, _ name: String) -> Bool {
@@ -86,7 +86,7 @@ enum RootCommands {
 
   /// A shell that is given a script or a command line does that and ends.
   private static func isScript(_ name: String, _ arguments: String?) -> Bool {
-    guard let arguments, arguments != "\"\"", !isFree(arguments), name.hasSuffix("sh") else {
+    guard let arguments, arguments != "\"\"", !isFree(arguments), name.ends(with: "sh") else {
       return name == "su" && arguments.map(isOtherUser) ?? false
     }
     return !arguments.hasPrefix("-i") && arguments != "-" && arguments != "-l"

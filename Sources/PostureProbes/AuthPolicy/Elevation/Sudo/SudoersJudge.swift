@@ -112,7 +112,7 @@ struct SudoersJudge: Sendable {
   /// NOTBEFORE and NOTAFTER in UTC; a time with another offset counts as in force.
   private func isInTime(_ grant: Sudoers.Grant) -> Bool {
     func padded(_ time: String?) -> String? {
-      guard let time, time.hasSuffix("Z"), time.dropLast().allSatisfy(\.isNumber), time.count >= 11 else { return nil }
+      guard let time, time.ends(with: "Z"), time.dropLast().allSatisfy(\.isNumber), time.count >= 11 else { return nil }
       return String((time.dropLast() + "0000").prefix(14)) + "Z"
     }
     if let start = padded(grant.notBefore), now < start { return false }
@@ -250,7 +250,7 @@ struct SudoersCommand: Sendable {
   private func coversPath(_ other: String) -> Bool {
     if path == other { return true }
     if path == "sudoedit" || other == "sudoedit" || path.hasPrefix("^") || other.hasPrefix("^") { return false }
-    if path.hasSuffix("/") {
+    if path.ends(with: "/") {
       return other.hasPrefix(path) && !other.dropFirst(path.utf8.count).contains("/")
     }
     return ShellPattern(path, stopsAtSlash: true).matches(other)

@@ -148,7 +148,7 @@ struct SudoersSource: Sendable {
     {
       return note("sudoersRefused", target, fault)
     }
-    for name in names where !name.contains(".") && !name.hasSuffix("~") {
+    for name in names where !name.contains(".") && !name.ends(with: "~") {
       let file = "\(target)/\(name)"
       if (try? system.status(file))?.kind == .regular { add(file: file) }
     }

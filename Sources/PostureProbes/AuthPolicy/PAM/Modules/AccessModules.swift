@@ -50,7 +50,7 @@ extension PAM {
       var byName: [String: String] = [:]
       for folder in ["/usr/etc/security/access.d", "/etc/security/access.d"] {
         let names = (try? question.system.list(folder)) ?? []
-        for name in names where name.hasSuffix(".conf") { byName[name] = "\(folder)/\(name)" }
+        for name in names where name.ends(with: ".conf") { byName[name] = "\(folder)/\(name)" }
       }
       let main = ["/etc/security/access.conf", "/usr/etc/security/access.conf"]
       return [main.first(where: question.system.exists) ?? main[0]]
@@ -104,7 +104,7 @@ extension PAM {
     private func isUser(_ word: String) -> Bool? {
       if ASCII.lowercased(word) == "all" { return true }
       guard let account = question.account else { return nil }
-      if word.hasPrefix("("), word.hasSuffix(")"), word.utf8.count > 2 {
+      if word.hasPrefix("("), word.ends(with: ")"), word.utf8.count > 2 {
         return isMember(account, String(word.dropFirst().dropLast()))
       }
       let bare = word.drop { $0 == "@" }

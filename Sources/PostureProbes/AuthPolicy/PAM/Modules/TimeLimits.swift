@@ -68,7 +68,7 @@ extension PAM {
     private static func isSame(_ name: String, _ pattern: String) -> Bool {
       guard let star = pattern.firstIndex(of: "*") else { return name == pattern }
       let tail = pattern[pattern.index(after: star)...]
-      return name.hasPrefix(pattern[..<star]) && name.hasSuffix(tail)
+      return name.hasPrefix(pattern[..<star]) && name.ends(with: tail)
     }
 
     /// Whether any minute of the week is within what all these rules allow.

@@ -108,7 +108,7 @@ struct DropbearSetup: Sendable {
     for name in ["dropbear.service", "dropbear@.service"] {
       guard let unit = context.startup.units.unit(name) else { continue }
       let environment = unit.environment { context.system.text($0) }
-      let command = unit.commands(environment: environment).first { $0.program.hasSuffix("dropbear") }
+      let command = unit.commands(environment: environment).first { $0.program.ends(with: "dropbear") }
       if let command { return DropbearOptions(command.arguments, place: command.place) }
     }
     return nil

@@ -37,7 +37,7 @@ struct SSHDSettings: Sendable {
   /// The output of `sshd -T -C …`.
   init(printed text: String) {
     for line in text.lines() {
-      let words = line.split(separator: " ").map(String.init)
+      let words = line.utf8.split(separator: UInt8(ascii: " ")).map { String(Substring($0)) }
       guard let key = words.first else { continue }
       if Self.lists.contains(key) {
         values[key, default: []] += words.dropFirst()

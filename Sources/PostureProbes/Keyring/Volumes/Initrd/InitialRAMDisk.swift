@@ -33,7 +33,7 @@ final class InitialRAMDisk {
 
   private func find() -> (String?, Image, String?) {
     guard let path = InitrdFinder(system: system).find() else { return (nil, .none, nil) }
-    let unified = path.hasSuffix(".efi") ? UnifiedKernel(system, path) : nil
+    let unified = path.ends(with: ".efi") ? UnifiedKernel(system, path) : nil
     switch read(path, unified?.initrd) {
     case .success(let contents): return (path, .contents(contents), unified?.commandLine)
     case .failure(let fault): return (path, .fault(fault), unified?.commandLine)

@@ -20,7 +20,7 @@ struct InitrdDigest: Hashable, Sendable {
     hasClevis = all.contains { Self.clevis.contains(Path.name(of: $0)) }
     texts = contents.texts
     plugins = Set(
-      Self.devices.filter { device in all.contains { $0.hasSuffix("/libcryptsetup-token-systemd-\(device).so") } })
+      Self.devices.filter { device in all.contains { $0.ends(with: "/libcryptsetup-token-systemd-\(device).so") } })
     names = Set(all.map(\.hashValue))
   }
 

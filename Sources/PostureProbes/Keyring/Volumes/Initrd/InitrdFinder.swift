@@ -33,7 +33,7 @@ struct InitrdFinder {
   /// Boot Loader Specification, type 1: the newest entry's last image, as microcode stands before it.
   private func ofLoaderEntry() -> String? {
     for top in ["/boot", "/efi", "/boot/efi"] {
-      let names = ((try? system.list("\(top)/loader/entries")) ?? []).filter { $0.hasSuffix(".conf") && !isSpare($0) }
+      let names = ((try? system.list("\(top)/loader/entries")) ?? []).filter { $0.ends(with: ".conf") && !isSpare($0) }
       guard let entry = names.max(by: Self.isOlder) else { continue }
       let images = (system.text("\(top)/loader/entries/\(entry)") ?? "").lines().compactMap {
         line -> String? in
@@ -47,7 +47,7 @@ struct InitrdFinder {
 
   private func newest() -> String? {
     let found = Self.folders.flatMap { folder in
-      ((try? system.list(folder)) ?? []).filter { isName($0, isUnified: folder.hasSuffix("EFI/Linux")) }
+      ((try? system.list(folder)) ?? []).filter { isName($0, isUnified: folder.ends(with: "EFI/Linux")) }
         .map { (name: $0, path: "\(folder)/\($0)") }
     }.filter { isImage($0.path) }
     let ordinary = found.filter { !isSpare($0.name) }
@@ -55,7 +55,7 @@ struct InitrdFinder {
   }
 
   private func isName(_ name: String, isUnified: Bool) -> Bool {
-    isUnified ? name.hasSuffix(".efi") : name.hasPrefix("initrd") || name.hasPrefix("initramfs")
+    isUnified ? name.ends(with: ".efi") : name.hasPrefix("initrd") || name.hasPrefix("initramfs")
   }
 
   private func isSpare(_ name: String) -> Bool { Self.spare.contains { name.contains($0) } }

@@ -28,7 +28,7 @@ struct InitrdSettings: Sendable {
     switch maker {
     case .initramfsTools: return false
     case .mkinitcpio: return hooks.contains("sd-encrypt")
-    case .dracut: return modules.contains { $0.hasSuffix(device) || $0.hasSuffix("\(device)-tss") }
+    case .dracut: return modules.contains { $0.ends(with: device) || $0.ends(with: "\(device)-tss") }
     // Where its maker is not known, the plugin may be in it.
     case .unknown: return true
     }
@@ -61,8 +61,8 @@ struct InitrdSettings: Sendable {
 
   private func texts(_ paths: String...) -> [String] {
     paths.flatMap { path -> [String] in
-      guard path.hasSuffix(".d") else { return system.text(path).map { [$0] } ?? [] }
-      let names = ((try? system.list(path)) ?? []).filter { $0.hasSuffix(".conf") }
+      guard path.ends(with: ".d") else { return system.text(path).map { [$0] } ?? [] }
+      let names = ((try? system.list(path)) ?? []).filter { $0.ends(with: ".conf") }
       return names.prefix(64).compactMap { system.text("\(path)/\($0)") }
     }
   }
