@@ -20,7 +20,11 @@ public struct AuthPolicyProbe: Probe {
     SSHDDoors.prepare(context)
     var result = ProbeResult()
     result.add(context.accounts.result)
-    for part in Self.parts { result.add(part(context)) }
+    let early = Self.doorsBeforeSSH.map { $0(context) }
+    let late = Self.doorsAfterSSH.map { $0(context) }
+    // Last, for sshd takes its time to answer.
+    let ssh = SSHDoors.look(context)
+    for part in early + [ssh] + late { result.add(part) }
     result.add(ServiceDoors.look(context, services: services))
     addServices(context.accounts, to: &result)
     restrict(&result, context.accounts)
@@ -47,9 +51,11 @@ public struct AuthPolicyProbe: Probe {
   }
 
   /// In the order in which people come to these doors.
-  private static let parts: [@Sendable (AuthContext) -> ProbeResult] = [
-    ConsoleDoors.look, GraphicalDoors.look, BootDoors.look, SSHDoors.look, OtherRemoteDoors.look,
-    UnlockDoors.look, IdleDoors.look, SudoDoors.look, SuDoors.look, DoasDoors.look, PolkitDoors.look, GroupDoors.look,
-    BiometricsCheck.look, PasswordPolicyCheck.look,
+  private static let doorsBeforeSSH: [@Sendable (AuthContext) -> ProbeResult] = [
+    ConsoleDoors.look, GraphicalDoors.look, BootDoors.look,
+  ]
+  private static let doorsAfterSSH: [@Sendable (AuthContext) -> ProbeResult] = [
+    OtherRemoteDoors.look, UnlockDoors.look, IdleDoors.look, SudoDoors.look, SuDoors.look, DoasDoors.look,
+    PolkitDoors.look, GroupDoors.look, BiometricsCheck.look, PasswordPolicyCheck.look,
   ]
 }
