@@ -225,7 +225,7 @@ private struct Fields {
 
   /// Three parts of base64url (RFC 7515 section 7.1); whether they mean anything is for others to say.
   private func isToken(_ text: String) -> Bool {
-    let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    let parts = Array(text.utf8).split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     return parts.count == 3 && parts.allSatisfy { !$0.isEmpty && $0.allSatisfy(isBase64URL) }
   }
 

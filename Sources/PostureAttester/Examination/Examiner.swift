@@ -20,6 +20,8 @@ final class Examiner {
 
   private let program: Program
   private var run: Run?
+  /// A process that has said all that it had to say, and is ending.
+  private var leaving: pid_t?
 
   /// One process, and what is left to be said.
   private final class Run {
@@ -47,12 +49,23 @@ final class Examiner {
 
   init(_ program: Program) { self.program = program }
 
-  deinit { stop() }
+  deinit {
+    stop()
+    reap()
+  }
 
   /// Ends what runs, without a word of what it saw.
   func stop() {
     guard let pid = run?.pid else { return }
     run = nil
+    kill(-pid, SIGKILL)
+    waitpid(pid, nil, 0)
+  }
+
+  /// Waits for the end of the process whose words are already known: it takes some milliseconds.
+  func reap() {
+    guard let pid = leaving else { return }
+    leaving = nil
     kill(-pid, SIGKILL)
     waitpid(pid, nil, 0)
   }
@@ -105,6 +118,7 @@ final class Examiner {
       if count < 0 { return errno == EAGAIN || errno == EINTR ? nil : end("its output broke off") }
       if count == 0 { return end(nil) }
       if let complaint = take(chunk[..<count], run) { return end(complaint) }
+      if run.probes.isEmpty { return leave(run) }
     }
   }
 
@@ -136,6 +150,14 @@ final class Examiner {
     run.examination.visited.formUnion(part.visited)
     run.examination.listed.formUnion(part.listed)
     run.deadline = Clock.boottimeMilliseconds + program.timeout
+  }
+
+  /// Nothing more is to come: nobody waits until the kernel has cleared the process away.
+  private func leave(_ run: Run) -> Examination {
+    self.run = nil
+    reap()
+    leaving = run.pid
+    return finished(run.examination, run.startedAt)
   }
 
   /// The process is done or done for. The probe it was at has failed; those after it get a process of their own.

@@ -235,6 +235,7 @@ public final class AttesterService {
       answerRequests(of: client)
       client.flush()
     }
+    examiner.reap()
     if isFollowing { watcher.follow(examination) }
     // The next report is far then: what this one took is not needed until it comes.
     if askers.allSatisfy({ $0.cause != .recheck }) { Heap.rest() }

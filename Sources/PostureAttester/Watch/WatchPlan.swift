@@ -83,6 +83,6 @@ struct WatchPlan: Hashable, Sendable {
   }
 
   private static func components(_ path: String) -> [String] {
-    path.split(separator: "/").map(String.init).filter { $0 != "." }
+    path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }.filter { $0 != "." }
   }
 }

@@ -29,8 +29,9 @@ struct Letter {
 
   /// Seconds from `iat` to `exp` by the token's own word; nil where it has no end.
   private static func life(of token: String) -> UInt32? {
-    let parts = token.split(separator: ".", omittingEmptySubsequences: false)
-    guard parts.count == 3, let payload = Base64URL.decode(parts[1]), let claims = try? JSONParser.parse(payload),
+    let parts = token.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    guard parts.count == 3, let payload = Base64URL.decode(Substring(parts[1])),
+      let claims = try? JSONParser.parse(payload),
       let start = claims["iat"]?.integer, let end = claims["exp"]?.integer, end > start
     else { return nil }
     return UInt32(clamping: end - start)
