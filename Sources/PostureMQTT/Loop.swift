@@ -37,6 +37,8 @@ public final class Loop: Sendable {
       if isFirst { waker.wake() }
     }
 
+    var isEmpty: Bool { commands.withLock { $0.isEmpty } }
+
     func take() -> [Command] {
       waker.clear()
       return commands.withLock { commands in
@@ -113,6 +115,8 @@ private final class Turns {
         touch(tag, member) { $0.proceed(event) }
       }
     }
+    // What these clients were told to do in return goes first: the waker's turn comes only after all that have read.
+    if !mailbox.isEmpty, !obey(mailbox.take()) { return false }
     meetDeadlines()
     return true
   }

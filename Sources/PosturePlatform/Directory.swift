@@ -24,8 +24,10 @@ public enum Directory {
   /// What a directory says of one name in it.
   public struct Entry: Sendable {
     public let name: String
-    /// False for what is certainly no symbolic link: not every file system tells.
-    public let mayBeLink: Bool
+    /// DT_LNK, DT_BLK …; DT_UNKNOWN on file systems that do not tell.
+    let type: UInt8
+
+    public func mayBe(_ type: Int) -> Bool { Int(self.type) == type || Int(self.type) == DT_UNKNOWN }
   }
 
   /// The same with what kind of thing each is.
@@ -45,7 +47,7 @@ public enum Directory {
         String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
       }
       if name != ".", name != ".." {
-        entries.append(Entry(name: name, mayBeLink: [DT_LNK, DT_UNKNOWN].contains(Int(entry.pointee.d_type))))
+        entries.append(Entry(name: name, type: entry.pointee.d_type))
       }
       if entries.count > cap { throw SystemError(EFBIG, doing: "list", path: path) }
     }

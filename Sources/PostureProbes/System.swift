@@ -243,10 +243,16 @@ public final class System: Sendable {
 
   /// The targets, as they are written, of those names in a directory that are links and that `isWanted` takes.
   func links(in folder: String, where isWanted: (String) -> Bool) -> [String: String] {
-    let names = ((try? entries(folder)) ?? []).filter { ($0.mayBeLink || walk.hasCopies) && isWanted($0.name) }
+    let names = ((try? entries(folder)) ?? []).filter { ($0.mayBe(DT_LNK) || walk.hasCopies) && isWanted($0.name) }
     guard !names.isEmpty, let fd = try? open(folder, Descriptor.pathOnly | O_DIRECTORY) else { return [:] }
     let open = Descriptor(owning: fd)
     return names.reduce(into: [:]) { links, entry in links[entry.name] = walk.target(open.number, entry.name) }
+  }
+
+  /// Names of block devices in a directory.
+  func blockDevices(in folder: String) -> [String] {
+    ((try? entries(folder)) ?? []).filter { $0.mayBe(DT_BLK) }.map(\.name)
+      .filter { (try? status("\(folder)/\($0)"))?.kind == .block }
   }
 
   /// The target of a symlink, as it is written; nil where it is none.

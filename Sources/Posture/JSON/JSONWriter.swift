@@ -41,16 +41,27 @@ extension JSON {
 
   private static func write(_ string: String, to out: inout [UInt8]) {
     out.append(UInt8(ascii: "\""))
-    if string.utf8.contains(where: isEscaped) { writeEscaped(string, to: &out) } else { out += string.utf8 }
+    var string = string
+    string.withUTF8 { bytes in
+      if hasEscaped(bytes) { writeEscaped(bytes, to: &out) } else { out.append(contentsOf: bytes) }
+    }
     out.append(UInt8(ascii: "\""))
   }
 
-  private static func isEscaped(_ byte: UInt8) -> Bool {
-    byte < 0x20 || byte == 0x7F || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+  /// Looks at all of them, whatever it finds: so the compiler takes many at once.
+  private static func hasEscaped(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+    var found: UInt8 = 0
+    for byte in bytes {
+      found |= byte < 0x20 ? 1 : 0
+      found |= byte == 0x7F ? 1 : 0
+      found |= byte == UInt8(ascii: "\"") ? 1 : 0
+      found |= byte == UInt8(ascii: "\\") ? 1 : 0
+    }
+    return found != 0
   }
 
-  private static func writeEscaped(_ string: String, to out: inout [UInt8]) {
-    for byte in string.utf8 {
+  private static func writeEscaped(_ bytes: UnsafeBufferPointer<UInt8>, to out: inout [UInt8]) {
+    for byte in bytes {
       switch byte {
       case UInt8(ascii: "\""), UInt8(ascii: "\\"): out += [UInt8(ascii: "\\"), byte]
       case 0x0A: out += #"\n"#.utf8

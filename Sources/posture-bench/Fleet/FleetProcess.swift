@@ -73,7 +73,7 @@ final class FleetProcesses {
   }
 
   /// Seconds of CPU time.
-  var cpu: Double { processes.map { ProcessReading($0.child.pid).cpu }.reduce(0, +) / 1e3 }
+  var cpu: Double { processes.map { ProcessReading.cpu(of: $0.child.pid) }.reduce(0, +) / 1e3 }
 
   /// What went otherwise than it should have.
   var fault: String? {

@@ -95,7 +95,7 @@ struct FleetRun {
 
   /// Seconds of this process, the fleet's and the broker's.
   private func cpu(_ fleet: FleetProcesses) -> Double {
-    Double(Clock.processNanoseconds) / 1e9 + fleet.cpu + ProcessReading(site.broker.pid).cpu / 1e3
+    Double(Clock.processNanoseconds) / 1e9 + fleet.cpu + ProcessReading.cpu(of: site.broker.pid) / 1e3
   }
 
   private func command() throws(BenchError) -> (FileKey, BareMessage) {

@@ -33,7 +33,7 @@ final class MonitorProcess {
   var memory: Int { ProcessReading(child.pid).pss }
 
   /// Milliseconds.
-  var cpu: Double { ProcessReading(child.pid).cpu }
+  var cpu: Double { ProcessReading.cpu(of: child.pid) }
 
   private var age: Double { Double(Clock.monotonicNanoseconds - started) / 1e9 }
 

@@ -19,16 +19,25 @@ struct ProcessReading {
       if line.hasPrefix("Pss:") { pss = Self.number(line) * 1_024 }
       if line.hasPrefix("Private_Dirty:") { privateDirty = Self.number(line) * 1_024 }
     }
-    for thread in (try? Directory.names(in: "/proc/\(pid)/task")) ?? [] {
-      // The first number is nanoseconds on a processor (proc-schedstat.rst).
-      let schedule = Self.lines("/proc/\(pid)/task/\(thread)/schedstat").first?.split(separator: " ").first
-      cpu += Double(schedule.flatMap { Int($0) } ?? 0) / 1e6
+    cpu = Self.cpu(of: pid)
+    for thread in Self.threads(of: pid) {
       for line in Self.lines("/proc/\(pid)/task/\(thread)/status") where line.hasPrefix("voluntary_ctxt_switches:") {
         wakeUps += Self.number(line)
       }
     }
     descriptors = ((try? Directory.names(in: "/proc/\(pid)/fd")) ?? []).count
   }
+
+  /// Milliseconds on a processor, and nothing else: the rest takes as long as the process is large.
+  static func cpu(of pid: pid_t) -> Double {
+    threads(of: pid).reduce(0) { sum, thread in
+      // The first number is nanoseconds (proc-schedstat.rst).
+      let schedule = lines("/proc/\(pid)/task/\(thread)/schedstat").first?.split(separator: " ").first
+      return sum + Double(schedule.flatMap { Int($0) } ?? 0) / 1e6
+    }
+  }
+
+  private static func threads(of pid: pid_t) -> [String] { (try? Directory.names(in: "/proc/\(pid)/task")) ?? [] }
 
   /// The sum over several processes.
   init(_ pids: [pid_t]) {

@@ -66,11 +66,11 @@ struct MonitorBench: Bench {
   private func restart(
     _ site: BenchSite, _ kits: [DeviceKit], _ rate: Double, _ work: Double, _ empty: Int
   ) throws(BenchError) -> [Figure] {
-    let broker = ProcessReading(site.broker.pid).cpu
+    let broker = ProcessReading.cpu(of: site.broker.pid)
     let monitor = try MonitorProcess(posturectl, site)
     defer { monitor.end() }
     let taken = try monitor.waitForMessages(2 * devices)
-    let cpu = monitor.cpu + ProcessReading(site.broker.pid).cpu - broker
+    let cpu = monitor.cpu + ProcessReading.cpu(of: site.broker.pid) - broker
     let complete = try monitor.waitForVerdicts(devices)
     // It tidies up after the burst.
     Clock.sleep(milliseconds: 3_000)

@@ -216,8 +216,9 @@ final class Units: Sendable {
     for folder in folders {
       for kind in ["wants", "requires", "upholds"] where folder.names.contains("\(name).\(kind)") {
         let directory = "\(folder.path)/\(name).\(kind)"
+        let targets = system.links(in: directory) { _ in true }
         for unit in (try? system.list(directory)) ?? [] where decided["\(kind) \(unit)"] == nil {
-          decided["\(kind) \(unit)"] = system.link("\(directory)/\(unit)") != "/dev/null"
+          decided["\(kind) \(unit)"] = targets[unit] != "/dev/null"
         }
       }
     }
