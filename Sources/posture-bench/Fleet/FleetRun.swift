@@ -17,6 +17,12 @@ struct FleetTimes {
   /// Publish, ask, collect and verify.
   var work: Double { publish + gather + recheck }
 
+  func mean(with other: FleetTimes) -> FleetTimes {
+    FleetTimes(
+      connect: (connect + other.connect) / 2, publish: (publish + other.publish) / 2,
+      gather: (gather + other.gather) / 2, recheck: (recheck + other.recheck) / 2, cpu: (cpu + other.cpu) / 2)
+  }
+
   static func seconds<Failure>(_ body: () throws(Failure) -> Void) throws(Failure) -> Double {
     let start = Clock.monotonicNanoseconds
     try body()

@@ -78,43 +78,58 @@ enum PolkitPolicyFile {
   static func actions(of bytes: [UInt8], _ path: String) -> [PolkitActions.Action] {
     var result: [PolkitActions.Action] = []
     var current: PolkitActions.Action?
-    var element: String?
+    var standing: PolkitActions.Standing?
     var isInDefaults = false
     var reader = Tags(bytes: bytes)
     while let tag = reader.next() {
-      switch tag.name {
-      case "action":
-        current = tag.attribute("id").map {
-          PolkitActions.Action(id: $0, defaults: [:], place: Place(path, line: tag.line))
-        }
-      case "/action":
+      switch tag.element {
+      case .action:
+        current = tag.id.map { PolkitActions.Action(id: $0, defaults: [:], place: Place(path, line: tag.line)) }
+      case .actionEnd:
         if let current { result.append(current) }
         current = nil
-      case "defaults": isInDefaults = true
-      case "/defaults": isInDefaults = false
-      default: element = tag.name
+      case .defaults: isInDefaults = true
+      case .defaultsEnd: isInDefaults = false
+      case .allow(let which): standing = which
       }
-      guard isInDefaults, let demand = PolkitActions.Demand(reader.textAfterTag.trimmed) else { continue }
-      switch element {
-      case "allow_any": current?.defaults[.any] = demand
-      case "allow_inactive": current?.defaults[.inactive] = demand
-      case "allow_active": current?.defaults[.active] = demand
-      default: break
-      }
+      guard isInDefaults, let standing, let demand = PolkitActions.Demand(reader.textAfterTag.trimmed) else { continue }
+      current?.defaults[standing] = demand
     }
     return result
   }
 
+  private enum Element {
+    case action, actionEnd, defaults, defaultsEnd
+    /// nil: of another standing than the three.
+    case allow(PolkitActions.Standing?)
+
+    init?(_ name: some Collection<UInt8>) {
+      switch String(decoding: name, as: UTF8.self) {
+      case "action": self = .action
+      case "/action": self = .actionEnd
+      case "defaults": self = .defaults
+      case "/defaults": self = .defaultsEnd
+      case "allow_any": self = .allow(.any)
+      case "allow_inactive": self = .allow(.inactive)
+      case "allow_active": self = .allow(.active)
+      case let other where other.hasPrefix("allow_"): self = .allow(nil)
+      default: return nil
+      }
+    }
+  }
+
   private struct Tag {
-    var name: String
-    var text: String
+    var element: Element
+    var text: ArraySlice<UInt8>
     var line: Int
 
-    func attribute(_ name: String) -> String? {
-      guard let range = text.range(ofText: name + "=") else { return nil }
-      let rest = text[range.upperBound...]
-      guard let quote = rest.first, quote == "\"" || quote == "'" else { return nil }
-      return String(rest.dropFirst().prefix { $0 != quote })
+    /// The attribute of an action.
+    var id: String? {
+      let name = Array("id=".utf8)
+      guard let start = text.indices.first(where: { text[$0...].starts(with: name) }),
+        let quote = text[(start + name.count)...].first, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'")
+      else { return nil }
+      return String(decoding: text[(start + name.count + 1)...].prefix { $0 != quote }, as: UTF8.self)
     }
   }
 
@@ -125,9 +140,6 @@ enum PolkitPolicyFile {
 
     init(bytes: [UInt8]) { self.bytes = bytes }
 
-    /// How the elements begin that decide; most of a file are words for people, in every language.
-    private static let decisive = ["action", "/action", "defaults", "/defaults", "allow_"].map { Array($0.utf8) }
-
     mutating func next() -> Tag? {
       while let open = opening(from: at) {
         advance(to: open)
@@ -137,18 +149,21 @@ enum PolkitPolicyFile {
           continue
         }
         guard let close = bytes[open...].firstIndex(of: UInt8(ascii: ">")) else { return nil }
-        guard Self.decisive.contains(where: { bytes[(open + 1)...].starts(with: $0) }) else {
-          advance(to: close + 1)
-          continue
-        }
-        let text = String(decoding: bytes[(open + 1)..<close], as: UTF8.self)
-        let name = text.prefix { !" \t\r\n/".contains($0) || ($0 == "/" && text.first == "/") }
-        let tag = Tag(name: String(name), text: text, line: line)
+        let text = bytes[(open + 1)..<close]
+        let line = line
         advance(to: close + 1)
-        return tag
+        if let element = Element(name(of: text)) { return Tag(element: element, text: text, line: line) }
       }
       return nil
     }
+
+    /// With the slash of one that closes, without that of an empty one.
+    private func name(of text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+      let first = text.startIndex
+      return text[..<(text.indices.first { $0 > first && Self.ends.contains(text[$0]) } ?? text.endIndex)]
+    }
+
+    private static let ends = Array(" \t\r\n/".utf8)
 
     /// Where the next comment or tag begins that may be a decisive one. Desktops have megabytes of the others.
     private func opening(from start: Int) -> Int? {
