@@ -6,107 +6,77 @@ import Synchronization
 final class HistoryLedger: Sendable {
   /// Records that wait; beyond it whoever brings one waits.
   private static let cap = 2_048
+  /// Milliseconds in which more may come: one transaction costs as much as a thousand rows.
+  private static let pause: Int64 = 50
 
-  private struct Queue {
-    var records: [HistoryRecord] = []
-    var samples: [TrendSample] = []
-    var prune: Int64?
-    var isEnded = false
+  private enum Work: Sendable {
+    case record(HistoryRecord)
+    case sample(TrendSample)
+    case prune(before: Int64)
+  }
+
+  private struct State {
     var trouble: String?
     var stored = 0
     var onConflict: @Sendable (HistoryRecord) -> Void = { _ in }
   }
 
-  private let queue = Mutex(Queue())
+  private let state = Mutex(State())
+  private let work: WorkQueue<Work>
   /// One connection, used by one thread at a time.
   private let store: Mutex<any HistoryStore & Sendable>
-  private let work: Waker
-  private let room: Waker
 
   init(_ store: any HistoryStore & Sendable) throws(SystemError) {
     self.store = Mutex(store)
-    work = try Waker()
-    room = try Waker()
+    work = try WorkQueue(cap: Self.cap)
   }
 
   /// Called for a message that contradicts one that is stored.
   var onConflict: @Sendable (HistoryRecord) -> Void {
-    get { queue.withLock { $0.onConflict } }
-    set { queue.withLock { $0.onConflict = newValue } }
+    get { state.withLock { $0.onConflict } }
+    set { state.withLock { $0.onConflict = newValue } }
   }
 
-  var trouble: String? { queue.withLock { $0.trouble } }
+  var trouble: String? { state.withLock { $0.trouble } }
   /// Messages stored since the start.
-  var stored: Int { queue.withLock { $0.stored } }
+  var stored: Int { state.withLock { $0.stored } }
 
-  func put(_ record: HistoryRecord) {
-    while true {
-      // The thread takes all of them at once, after it has cleared the waker.
-      let count = queue.withLock { queue -> Int? in
-        guard queue.records.count < Self.cap || queue.isEnded else { return nil }
-        queue.records.append(record)
-        return queue.records.count
-      }
-      if let count {
-        if count == 1 { work.wake() }
-        return
-      }
-      _ = room.wait(100)
-      room.clear()
-    }
-  }
+  func put(_ record: HistoryRecord) { work.put(.record(record)) }
+  func put(_ sample: TrendSample) { work.post(.sample(sample)) }
+  func prune(before: Int64) { work.post(.prune(before: before)) }
+  func stop() { work.end() }
 
-  func put(_ sample: TrendSample) {
-    queue.withLock { $0.samples.append(sample) }
-    work.wake()
-  }
-
-  func prune(before: Int64) {
-    queue.withLock { $0.prune = before }
-    work.wake()
-  }
-
-  func stop() {
-    queue.withLock { $0.isEnded = true }
-    work.wake()
-  }
-
+  /// Until ``stop()``, and until everything is stored then.
   func run() {
-    while true {
-      _ = work.wait(nil)
-      work.clear()
-      // A short while for more to come: one transaction costs as much as a thousand rows.
-      Clock.sleep(milliseconds: 50)
-      let batch = queue.withLock { queue in
-        defer { (queue.records, queue.samples, queue.prune) = ([], [], nil) }
-        return queue
-      }
-      room.wake()
-      store(batch)
-      if batch.isEnded { return }
-    }
+    while let batch = work.takeAll(after: Self.pause) { store(batch) }
   }
 
   /// What cannot be stored is told and given up: the state in memory goes on, and the broker still has the last of each.
-  private func store(_ batch: Queue) {
+  private func store(_ batch: [Work]) {
+    if batch.isEmpty { return }
+    let records = batch.compactMap { if case .record(let record) = $0 { record } else { nil } }
     let result: Result<[Insertion], HistoryError> = store.withLock { store in
       do throws(HistoryError) {
-        let insertions = batch.records.isEmpty ? [] : try store.insert(batch.records)
-        for sample in batch.samples { try store.add(sample) }
-        if let before = batch.prune { _ = try store.prune(before: before) }
+        let insertions = records.isEmpty ? [] : try store.insert(records)
+        for work in batch {
+          switch work {
+          case .record: continue
+          case .sample(let sample): try store.add(sample)
+          case .prune(let before): _ = try store.prune(before: before)
+          }
+        }
         return .success(insertions)
       } catch { return .failure(error) }
     }
     switch result {
     case .success(let insertions):
-      queue.withLock { queue in
-        queue.trouble = nil
-        queue.stored += insertions.count { $0 == .inserted }
+      let onConflict = state.withLock { state in
+        state.trouble = nil
+        state.stored += insertions.count { $0 == .inserted }
+        return state.onConflict
       }
-      for (record, insertion) in zip(batch.records, insertions) where insertion == .conflict {
-        batch.onConflict(record)
-      }
-    case .failure(let error): queue.withLock { $0.trouble = error.description }
+      for (record, insertion) in zip(records, insertions) where insertion == .conflict { onConflict(record) }
+    case .failure(let error): state.withLock { $0.trouble = error.description }
     }
   }
 

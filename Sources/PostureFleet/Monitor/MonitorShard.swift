@@ -15,11 +15,6 @@ final class MonitorShard: Sendable {
     var isRetained: Bool
   }
 
-  private struct Queue {
-    var messages: [Arrival] = []
-    var isEnded = false
-  }
-
   private struct State {
     var fleet: Fleet
     var changed: Set<Name> = []
@@ -28,60 +23,30 @@ final class MonitorShard: Sendable {
   }
 
   private let state: Mutex<State>
-  private let queue = Mutex(Queue())
-  private let work: Waker
-  private let room: Waker
+  private let arrivals: WorkQueue<Arrival>
   private let ledger: HistoryLedger
   private let hub: EventHub
 
   init(_ fleet: Fleet, _ ledger: HistoryLedger, _ hub: EventHub) throws(SystemError) {
     state = Mutex(State(fleet: fleet, noted: fleet.remembered))
-    work = try Waker()
-    room = try Waker()
+    arrivals = try WorkQueue(cap: Self.cap)
     self.ledger = ledger
     self.hub = hub
   }
 
-  func put(_ message: Arrival) {
-    while true {
-      // The thread takes all of them at once, after it has cleared the waker.
-      let count = queue.withLock { queue -> Int? in
-        guard queue.messages.count < Self.cap || queue.isEnded else { return nil }
-        queue.messages.append(message)
-        return queue.messages.count
-      }
-      if let count {
-        if count == 1 { work.wake() }
-        return
-      }
-      _ = room.wait(100)
-      room.clear()
-    }
-  }
+  /// Waits while too many are there already.
+  func put(_ message: Arrival) { arrivals.put(message) }
 
   /// Counts a message on a topic that is none of ours: no subscription asks for one.
   func refuse(_ topic: String) {
     state.withLock { _ = $0.fleet.receive([], on: topic, isRetained: false, at: Clock.wall) }
   }
 
-  func stop() {
-    queue.withLock { $0.isEnded = true }
-    work.wake()
-  }
+  func stop() { arrivals.end() }
 
   /// Until ``stop()``, and until the queue is empty then.
   func run() {
-    while true {
-      _ = work.wait(nil)
-      work.clear()
-      let (messages, isEnded) = queue.withLock { queue in
-        defer { queue.messages = [] }
-        return (queue.messages, queue.isEnded)
-      }
-      room.wake()
-      messages.forEach(take)
-      if isEnded { return }
-    }
+    while let messages = arrivals.takeAll() { messages.forEach(take) }
   }
 
   private func take(_ message: Arrival) {
