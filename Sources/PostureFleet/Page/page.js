@@ -377,13 +377,18 @@ function remarkOf(remark) {
   return remark.remark === "acknowledged" ? `acknowledged by ${remark.by}: ${remark.text}` : [remark.remark, remark.text].filter(Boolean).join(": ");
 }
 
+// What devices have said of rechecks since the page was opened.
+let replies = 0;
+
 async function act(what, query = "") {
   if (!shown) return;
   const button = $(what);
   button.disabled = true;
+  const before = replies;
   try {
     const answer = await json(`/api/v1/devices/${encodeURIComponent(shown)}/${what}${query}`, { method: "POST" });
-    $("said").textContent = answer.said;
+    // A device may have answered before the monitor did.
+    if (replies === before) $("said").textContent = answer.said;
     if (what === "acknowledge") await refreshDevice();
   } catch (error) { $("said").textContent = error.message; }
   button.disabled = false;
@@ -410,6 +415,7 @@ function take(event, data) {
     if (message.some((row) => row.device === shown)) refreshDevice();
   }
   if (event === "reply" && message.device === shown) {
+    replies += 1;
     $("said").textContent = message.said;
     setTimeout(refreshDevice, 500);
   }
