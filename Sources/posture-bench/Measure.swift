@@ -22,24 +22,37 @@ enum Measure {
     return (Samples(pairs.map(\.0)), Samples(pairs.map(\.1)))
   }
 
-  /// A whole process: time from start to end, CPU time, and its peak memory.
+  /// A whole process: time from start to end, and CPU time.
   struct Run {
     var milliseconds: Double
     var cpuMilliseconds: Double
-    var peakKiB: Double
   }
 
   /// Runs a program with its output thrown away; nil where it cannot be started.
   static func process(_ path: String, _ arguments: [String]) -> Run? {
-    let environment = ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"]
     let start = Clock.monotonicNanoseconds
-    guard let pid = try? Command.spawn(path, arguments, environment, in: -1, out: -1, err: -1) else { return nil }
+    guard let pid = spawn(path, arguments) else { return nil }
     var usage = rusage()
     var status: Int32 = 0
     while wait4(pid, &status, 0, &usage) < 0 && errno == EINTR {}
-    return Run(
-      milliseconds: Double(Clock.monotonicNanoseconds - start) / 1e6, cpuMilliseconds: cpu(usage),
-      peakKiB: Double(usage.ru_maxrss))
+    return Run(milliseconds: Double(Clock.monotonicNanoseconds - start) / 1e6, cpuMilliseconds: cpu(usage))
+  }
+
+  /// The most memory that a program holds, in bytes, by looking again and again until it ends: what wait4(2) says is
+  /// never less than the memory of whoever started it. nil where it cannot be started.
+  static func peak(_ path: String, _ arguments: [String]) -> Int? {
+    guard let pid = spawn(path, arguments) else { return nil }
+    var peak = 0
+    while waitpid(pid, nil, WNOHANG) == 0 {
+      peak = max(peak, ProcessReading.peak(of: pid))
+      usleep(100)
+    }
+    return peak
+  }
+
+  private static func spawn(_ path: String, _ arguments: [String]) -> pid_t? {
+    let environment = ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"]
+    return try? Command.spawn(path, arguments, environment, in: -1, out: -1, err: -1)
   }
 
   private static func cpu(_ usage: rusage) -> Double {

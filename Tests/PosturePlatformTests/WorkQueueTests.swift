@@ -3,9 +3,7 @@ import Synchronization
 import Testing
 
 struct WorkQueueTests {
-  @Test func `everything of several threads is taken, each thread's in its order, and no more waits than there is room for`()
-    throws
-  {
+  @Test func `everything of several threads is taken in their order, and no more waits than fits`() throws {
     let queue = try WorkQueue<(thread: Int, number: Int)>(cap: 16)
     let threads = try (0..<4).map { thread in
       Joined(

@@ -37,6 +37,11 @@ struct ProcessReading {
     }
   }
 
+  /// Bytes that it held at most until now; 0 once it has ended.
+  static func peak(of pid: pid_t) -> Int {
+    lines("/proc/\(pid)/status").first { $0.hasPrefix("VmHWM:") }.map { number($0) * 1_024 } ?? 0
+  }
+
   private static func threads(of pid: pid_t) -> [String] { (try? Directory.names(in: "/proc/\(pid)/task")) ?? [] }
 
   /// The sum over several processes.

@@ -26,13 +26,12 @@ struct CheckBench: Bench {
       figure("the same: cpu", "ms", start.map(\.cpuMilliseconds), .atMost(5 * allowance.time)),
       figure("this machine: wall", "ms", ours.map(\.milliseconds)),
       figure("this machine: cpu", "ms", ours.map(\.cpuMilliseconds)),
-      figure("this machine: peak memory", "MiB", ours.map { $0.peakKiB / 1024 }, .atMost(14 * allowance.memory)),
+      try peak("this machine", ["check", "--json"]),
     ]
     if let tree {
       let there = try repeated(["check", "--json", "--root", tree])
       figures.append(figure("\(tree): wall", "ms", there.map(\.milliseconds)))
-      figures.append(
-        figure("\(tree): peak memory", "MiB", there.map { $0.peakKiB / 1024 }, .atMost(14 * allowance.memory)))
+      figures.append(try peak(tree, ["check", "--json", "--root", tree]))
     }
     var breakdown = Breakdown()
     figures += try breakdown.figures(runs)
@@ -42,6 +41,13 @@ struct CheckBench: Bench {
 
   private func figure(_ metric: String, _ unit: String, _ values: [Double], _ target: Figure.Target? = nil) -> Figure {
     Figure(bench: Self.name, metric: metric, unit: unit, samples: Samples(values), target: target)
+  }
+
+  private func peak(_ what: String, _ arguments: [String]) throws(BenchError) -> Figure {
+    let peaks = (0..<runs).compactMap { _ in Measure.peak(agent, arguments) }
+    guard peaks.count == runs else { throw BenchError("cannot start \(agent)") }
+    return figure(
+      "\(what): peak memory", "MiB", peaks.map { Double($0) / Double(1 << 20) }, .atMost(14 * allowance.memory))
   }
 
   private func repeated(_ arguments: [String]) throws(BenchError) -> [Measure.Run] {

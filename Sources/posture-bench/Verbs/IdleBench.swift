@@ -10,7 +10,8 @@ struct IdleBench: Bench {
   static let question = "what does the agent cost a device while nothing happens"
 
   var programs: Programs
-  /// Of idleness before the reading; the wake-ups are those of that time but its first half minute.
+  /// Of idleness before the reading; the wake-ups are those of as many whole keepalives at its end as leave half a minute
+  /// to settle.
   var seconds: Int
   var allowance = Allowance()
   private static let settling = 30
@@ -19,10 +20,11 @@ struct IdleBench: Bench {
     let site = try BenchSite()
     let agent = try LocalAgent(programs, site)
     defer { agent.stop() }
-    let first = min(Self.settling, seconds / 2)
-    Clock.sleep(milliseconds: Int64(first) * 1_000)
+    let keepalive = AgentConfiguration().keepalive
+    let whole = (seconds - Self.settling) / keepalive * keepalive
+    let window = whole > 0 ? whole : seconds - min(Self.settling, seconds / 2)
+    Clock.sleep(milliseconds: Int64(seconds - window) * 1_000)
     let (before, wire) = (ProcessReading(agent.family), try Wire(site))
-    let window = seconds - first
     Clock.sleep(milliseconds: Int64(window) * 1_000)
     let after = ProcessReading(agent.family)
     let report = try Self.reportSize(site)

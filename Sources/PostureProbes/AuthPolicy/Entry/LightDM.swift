@@ -40,7 +40,9 @@ struct LightDM {
     get throws(Fault) {
       var paths: [String] = []
       for folder in Self.folders {
-        for name in (try? system.list(folder)) ?? [] where name.ends(with: ".conf") { paths.append("\(folder)/\(name)") }
+        for name in (try? system.list(folder)) ?? [] where name.ends(with: ".conf") {
+          paths.append("\(folder)/\(name)")
+        }
       }
       var values: [Value] = []
       for path in paths + ["/etc/lightdm/lightdm.conf"] { values += try read(path) }
