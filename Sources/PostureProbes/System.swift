@@ -249,10 +249,11 @@ public final class System: Sendable {
     return names.reduce(into: [:]) { links, entry in links[entry.name] = walk.target(open.number, entry.name) }
   }
 
-  /// Names of block devices in a directory.
-  func blockDevices(in folder: String) -> [String] {
-    ((try? entries(folder)) ?? []).filter { $0.mayBe(DT_BLK) }.map(\.name)
-      .filter { (try? status("\(folder)/\($0)"))?.kind == .block }
+  /// The first block device in a directory of those names that `isWanted` takes.
+  func blockDevice(in folder: String, where isWanted: (String) -> Bool) -> String? {
+    ((try? entries(folder)) ?? []).first {
+      $0.mayBe(DT_BLK) && isWanted($0.name) && (try? status("\(folder)/\($0.name)"))?.kind == .block
+    }?.name
   }
 
   /// The target of a symlink, as it is written; nil where it is none.

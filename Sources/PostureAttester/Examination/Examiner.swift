@@ -58,14 +58,17 @@ final class Examiner {
   func stop() {
     guard let pid = run?.pid else { return }
     run = nil
-    kill(-pid, SIGKILL)
-    waitpid(pid, nil, 0)
+    Self.clear(pid)
   }
 
   /// Waits for the end of the process whose words are already known: it takes some milliseconds.
   func reap() {
     guard let pid = leaving else { return }
     leaving = nil
+    Self.clear(pid)
+  }
+
+  private static func clear(_ pid: pid_t) {
     kill(-pid, SIGKILL)
     waitpid(pid, nil, 0)
   }

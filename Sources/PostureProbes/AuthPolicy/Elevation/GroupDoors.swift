@@ -61,7 +61,7 @@ enum GroupDoors {
   private static func disks(_ context: AuthContext) -> (group: String, place: Place)? {
     let system = context.system
     guard system.isLive else { return ("disk", Place("/dev")) }
-    let device = system.blockDevices(in: "/dev").first { !$0.hasPrefix("loop") && !$0.hasPrefix("ram") }
+    let device = system.blockDevice(in: "/dev") { !$0.hasPrefix("loop") && !$0.hasPrefix("ram") }
     return device.map { ("disk", Place("/dev/\($0)")) }
   }
 
