@@ -31,16 +31,11 @@ public struct Command: Sendable {
     self.arguments = arguments
   }
 
-  public func run() throws(Failure) -> Output {
-    var exchange = Exchange(input: input, cap: cap)
-    let pid: pid_t
-    do throws(SystemError) { pid = try exchange.start(self) } catch { throw .start(error) }
-    let failure = exchange.pump(until: Clock.boottimeMilliseconds + timeout)
-    if failure != nil { kill(-pid, SIGKILL) }
-    let status: Int32
-    do throws(SystemError) { status = try Self.wait(pid) } catch { throw .start(error) }
-    if let failure { throw failure }
-    return Output(status: status, out: exchange.out, err: exchange.err)
+  public func run() throws(Failure) -> Output { try start().finish() }
+
+  /// Starts the program, to be waited for later.
+  public func start() throws(Failure) -> RunningCommand {
+    do throws(SystemError) { return try RunningCommand(self) } catch { throw .start(error) }
   }
 
   /// Starts a program; the caller waits for it. It dies with the thread that called this.
@@ -59,6 +54,45 @@ public struct Command: Sendable {
     var status: Int32 = 0
     try retrying("wait") { waitpid(pid, &status, 0) }
     return clinux_exited(status) ? clinux_exit_status(status) : 128 + clinux_term_signal(status)
+  }
+}
+
+/// A program that is under way. It dies with the thread that started it, and where nobody waits for it.
+public struct RunningCommand: ~Copyable, Sendable {
+  private var exchange: Exchange
+  private let child: Child
+  private let timeout: Int64
+
+  fileprivate init(_ command: Command) throws(SystemError) {
+    exchange = Exchange(input: command.input, cap: command.cap)
+    child = Child(pid: try exchange.start(command))
+    timeout = command.timeout
+  }
+
+  /// Waits for its end, as long as the command allows from now on.
+  public consuming func finish() throws(Command.Failure) -> Command.Output {
+    if let failure = exchange.pump(until: Clock.boottimeMilliseconds + timeout) { throw failure }
+    do throws(SystemError) {
+      return Command.Output(status: try child.wait(), out: exchange.out, err: exchange.err)
+    } catch { throw .start(error) }
+  }
+}
+
+/// A process that is killed, with all that it started, unless it is waited for.
+// Not private: Swift 6.3 refers to it from the modules that use RunningCommand.
+struct Child: ~Copyable {
+  let pid: pid_t
+
+  deinit {
+    kill(-pid, SIGKILL)
+    _ = try? Command.wait(pid)
+  }
+
+  /// Its exit status.
+  consuming func wait() throws(SystemError) -> Int32 {
+    let pid = pid
+    discard self
+    return try Command.wait(pid)
   }
 }
 

@@ -120,25 +120,56 @@ public final class System: Sendable {
   }
 
   private func load(_ path: String, cap: Int, owner: UInt32?) throws(Unreadable) -> File {
-    memory.withLock {
-      $0.opens += 1
-      $0.visited.insert(path)
-    }
     do throws(SystemError) {
-      let file = Descriptor(owning: try open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY))
-      let status = try file.status(path)
-      guard status.st_mode & S_IFMT == S_IFREG else { throw Unreadable.notRegular.asSystemError }
-      if let owner, status.st_uid != owner { throw Unreadable.foreign.asSystemError }
-      // A sparse giant is refused before a byte of it is read.
-      guard status.st_size <= cap, let bytes = try file.readAll(cap: cap, size: Int(status.st_size), path) else {
+      let source = try openToRead(path, cap: cap, owner: owner)
+      guard let bytes = try source.file.readAll(cap: cap, size: Int(source.status.st_size), path) else {
         throw Unreadable.tooLarge.asSystemError
       }
-      memory.withLock {
-        if !$0.read.insert([UInt64(status.st_dev), UInt64(status.st_ino)]).inserted { $0.readAgain.append(path) }
-      }
-      let (owner, group) = owners(status)
-      return File(bytes: bytes, owner: owner, group: group, mode: status.st_mode)
+      let (owner, group) = owners(source.status)
+      return File(bytes: bytes, owner: owner, group: group, mode: source.status.st_mode)
     } catch { throw Unreadable(error) }
+  }
+
+  /// A large file of paragraphs with empty lines between them, in pieces that are not remembered: whole paragraphs go to
+  /// `isWanted`, which says whether it needs more.
+  func readParagraphs(_ path: String, cap: Int, while isWanted: ([UInt8]) -> Bool) throws(Unreadable) {
+    do throws(SystemError) {
+      let source = try openToRead(path, cap: cap, owner: nil)
+      var rest: [UInt8] = []
+      for _ in 0...cap / Self.piece {
+        let chunk = try source.file.read(Self.piece, path)
+        let end = chunk.isEmpty ? 0 : Self.endOfParagraphs(chunk)
+        rest += chunk[..<(end ?? chunk.count)]
+        // What has no end in so many bytes is no paragraph.
+        guard end != nil || rest.count > Self.largestParagraph else { continue }
+        guard isWanted(rest), !chunk.isEmpty else { return }
+        rest = Array(chunk[(end ?? chunk.count)...])
+      }
+    } catch { throw Unreadable(error) }
+  }
+
+  private static let largestParagraph = 1 << 20
+  private static let piece = 131_072
+
+  /// Behind the last empty line.
+  private static func endOfParagraphs(_ bytes: [UInt8]) -> Int? {
+    let newline = UInt8(ascii: "\n")
+    return bytes.indices.dropFirst().last { bytes[$0] == newline && bytes[$0 - 1] == newline }.map { $0 + 1 }
+  }
+
+  /// A regular file of at most `cap` bytes by its own word, of the owner it should have.
+  private func openToRead(_ path: String, cap: Int, owner: UInt32?) throws(SystemError) -> OpenFile {
+    memory.withLock { $0.opens += 1 }
+    let file = Descriptor(owning: try open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY))
+    let status = try file.status(path)
+    guard status.st_mode & S_IFMT == S_IFREG else { throw Unreadable.notRegular.asSystemError }
+    if let owner, status.st_uid != owner { throw Unreadable.foreign.asSystemError }
+    // A sparse giant is refused before a byte of it is read.
+    guard status.st_size <= cap else { throw Unreadable.tooLarge.asSystemError }
+    memory.withLock {
+      if !$0.read.insert([UInt64(status.st_dev), UInt64(status.st_ino)]).inserted { $0.readAgain.append(path) }
+    }
+    return OpenFile(file: file, status: status)
   }
 
   /// A descriptor for a device or another file that is not read whole. The caller closes it.
@@ -273,6 +304,12 @@ public final class System: Sendable {
     let file = Descriptor(owning: fd)
     return PathWalk.link(file.number, "")
   }
+}
+
+/// A regular file that was opened, as it was then.
+private struct OpenFile: ~Copyable {
+  let file: Descriptor
+  let status: stat
 }
 
 /// Somebody other than root who unpacked the tree that they examine: its files could not be given to root.

@@ -1,4 +1,6 @@
+import Glibc
 import PosturePlatform
+import TestKit
 import Testing
 
 struct CommandTests {
@@ -51,5 +53,27 @@ struct CommandTests {
     #expect(text.contains("ONLY=this") && !text.contains("HOME="))
     #expect(text.contains("SigBlk:\t0000000000000000"))
     #expect(text.split(separator: "\n").suffix(4) == ["0", "1", "2", "3"])
+  }
+
+  @Test func `a program runs while its starter does something else`() throws {
+    let running = try Command("/bin/sh", ["-c", "echo early; sleep 0.2; echo late; exit 4"]).start()
+    usleep(400_000)
+    let output = try running.finish()
+    #expect(String(decoding: output.out, as: UTF8.self) == "early\nlate\n")
+    #expect(output.status == 4)
+  }
+
+  @Test func `a program that nobody waits for is ended and leaves nothing`() throws {
+    let tree = try FixtureTree([:])
+    let pid = "\(tree.root)/pid"
+    func begin() throws {
+      let running = try Command("/bin/sh", ["-c", "echo $$ > \(pid).new; mv \(pid).new \(pid); sleep 60"]).start()
+      while access(pid, F_OK) != 0 { usleep(1_000) }
+      withExtendedLifetime(running) {}
+    }
+    try begin()
+    let text = try #require(try Descriptor.open(pid, O_RDONLY).readAll(cap: 16))
+    let number = try #require(Int32(String(decoding: text.dropLast(), as: UTF8.self)))
+    #expect(kill(number, 0) == -1 && errno == ESRCH)
   }
 }

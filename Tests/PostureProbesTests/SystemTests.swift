@@ -105,6 +105,39 @@ struct SystemTests {
     #expect(system.visited.isSuperset(of: ["/etc/file", "/etc/none"]))
   }
 
+  /// Pieces end where a paragraph does, wherever the reads fell; what has no end is cut.
+  @Test(arguments: [0, 1, 3, 100, 20_000, 140_000]) func `paragraphs come whole and in order`(length: Int) throws {
+    let paragraphs = (0..<40).map { "Package: p\($0)\n\(String(repeating: "x", count: length))\n\n" }
+    let tree = try FixtureTree(["/status": paragraphs.joined()])
+    let system = try System(root: tree.root)
+    var pieces: [[UInt8]] = []
+    try system.readParagraphs("/status", cap: 64 << 20) {
+      pieces.append($0)
+      return true
+    }
+    #expect(pieces.flatMap { $0 } == Array(paragraphs.joined().utf8))
+    #expect(pieces.dropLast().allSatisfy { $0.suffix(2) == [10, 10] })
+    #expect(length < 20_000 || pieces.count > 3)
+    var count = 0
+    try system.readParagraphs("/status", cap: 64 << 20) { _ in
+      count += 1
+      return false
+    }
+    #expect(count == 1)
+  }
+
+  @Test func `a database without an end costs no more than its cap`() throws {
+    let tree = try FixtureTree(["/status": String(repeating: "x", count: 5 << 20)])
+    let system = try System(root: tree.root)
+    var pieces: [Int] = []
+    try system.readParagraphs("/status", cap: 8 << 20) {
+      pieces.append($0.count)
+      return true
+    }
+    #expect(pieces.reduce(0, +) == 5 << 20 && pieces.allSatisfy { $0 <= 2 << 20 })
+    #expect(throws: System.Unreadable.tooLarge) { try system.readParagraphs("/status", cap: 1 << 20) { _ in true } }
+  }
+
   @Test func `in a tree of one's own, one's own files are root's`() throws {
     let tree = try FixtureTree(["/etc/file": "x"])
     let system = try System(root: tree.root)

@@ -1,20 +1,24 @@
 import Posture
 
-/// What every part of this probe needs: the system, its accounts, its PAM stacks, its distribution,
-/// what it starts.
+/// What every part of this probe needs: the system, its distribution, what it starts, its accounts, its PAM stacks.
 struct AuthContext {
   let system: System
   let distribution: Distribution
+  let startup: Startup
+  /// nil where it is not installed.
+  let sshd: SSHDServer?
   let accounts: Accounts
   let pam: PAM
-  let startup: Startup
 
   init(_ system: System) {
     self.system = system
     distribution = Distribution(system)
+    startup = Startup(system)
+    sshd = SSHDServer(system, distribution, startup)
+    // It takes its time to answer, and what follows does not need the answer yet.
+    sshd?.askAhead()
     accounts = system.shared { Accounts(system) }
     let (distribution, accounts) = (distribution, accounts)
     pam = system.shared { PAM(system, distribution, accounts) }
-    startup = Startup(system)
   }
 }

@@ -17,7 +17,6 @@ public struct AuthPolicyProbe: Probe {
 
   private func examine(_ system: System) -> ProbeResult {
     let context = AuthContext(system)
-    SSHDDoors.prepare(context)
     var result = ProbeResult()
     result.add(context.accounts.result)
     let early = Self.doorsBeforeSSH.map { $0(context) }

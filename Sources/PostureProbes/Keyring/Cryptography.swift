@@ -4,6 +4,7 @@ import COpenSSL
 enum Cryptography {
   /// nil for an algorithm that this OpenSSL does not have.
   static func digest(_ algorithm: String, _ parts: ArraySlice<UInt8>...) -> [UInt8]? {
+    if algorithm == "sha256" { return sha256(parts) }
     guard let method = EVP_MD_fetch(nil, algorithm, nil), let context = EVP_MD_CTX_new() else { return nil }
     defer {
       EVP_MD_CTX_free(context)
@@ -18,6 +19,16 @@ enum Cryptography {
     var count: UInt32 = 0
     guard EVP_DigestFinal_ex(context, &out, &count) == 1 else { return nil }
     return Array(out.prefix(Int(count)))
+  }
+
+  private static func sha256(_ parts: [ArraySlice<UInt8>]) -> [UInt8] {
+    var context = SHA256_CTX()
+    var sum = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
+    // None of the three can fail.
+    _ = copenssl_sha256_init(&context)
+    for part in parts { _ = part.withUnsafeBytes { copenssl_sha256_update(&context, $0.baseAddress, $0.count) } }
+    _ = copenssl_sha256_final(&sum, &context)
+    return sum
   }
 
   /// PBKDF2 with the HMAC of a hash (RFC 8018).

@@ -30,8 +30,8 @@ extension PAM {
 extension PAM.Version {
   /// As the system's package database, or a name on its disk, tells it; nil where nothing does.
   static func find(_ system: System, _ distribution: Distribution) -> PAM.Version? {
-    PackageDatabase.version(of: ["libpam0g", "libpam"], apk: "linux-pam", folder: "pam-", system)
-      ?? nixStore(system) ?? distribution.release.flatMap { ofRelease($0, distribution) }
+    PackageDatabase.of(system).version(of: .pam) ?? nixStore(system)
+      ?? distribution.release.flatMap { ofRelease($0, distribution) }
   }
 
   private static func nixStore(_ system: System) -> PAM.Version? {

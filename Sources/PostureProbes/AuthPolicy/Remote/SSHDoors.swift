@@ -12,13 +12,12 @@ enum SSHDoors {
 /// `ssh@sshd`.
 struct SSHDDoors {
   private static let name = "ssh@sshd"
-  private static let services = ["ssh", "sshd", "openssh", "openssh-server"]
 
   static func look(_ context: AuthContext) -> ProbeResult {
     var result = ProbeResult()
-    guard let server = server(context) else { return result }
+    guard let server = context.sshd else { return result }
     let doors = SSHDDoors(context: context, server: server)
-    guard context.startup.starts(services) else {
+    guard server.isStarted else {
       result.remarks.append(
         Remark(
           Cause("dormantDoor", observed: "sshd is installed but not started", evidence: [Place(server.file)]),
@@ -32,21 +31,6 @@ struct SSHDDoors {
       if door.answer != .closed { result.doors.append(door) }
     }
     return result
-  }
-
-  private static func server(_ context: AuthContext) -> SSHDServer? {
-    context.system.shared { Installed(server: SSHDServer(context)) }.server
-  }
-
-  private struct Installed: Sendable {
-    let server: SSHDServer?
-  }
-
-  /// Begins what takes longest.
-  static func prepare(_ context: AuthContext) {
-    guard let first = context.accounts.people.first, let server = server(context), context.startup.starts(services)
-    else { return }
-    server.askAhead(for: SSHDPerson(name: first.name, groups: first.groups))
   }
 
   let context: AuthContext

@@ -26,8 +26,8 @@ final class Units: Sendable {
   private let links: [String: String]
   /// The names that lead to each unit.
   private let aliases: [String: [String]]
-  /// Those that have directories of links of their own: `multi-user.target`.
-  private let wanting: Set<String>
+  /// Units that those with directories of links of their own hold: `multi-user.target`.
+  private let wanted: [String: [String]]
   /// Every name that is linked anywhere, in a directory of links of another.
   let enabledNames: [String]
   /// Names that have a file, a link or a drop-in directory, by prefix and type of an instance.
@@ -44,8 +44,9 @@ final class Units: Sendable {
     self.paths = paths
     links = Self.links(folders, system)
     aliases = Dictionary(grouping: links.keys) { [links, paths] name in Self.follow(name, links, paths) }
-    wanting = Self.wanting(folders)
-    enabledNames = wanting.flatMap { [folders] in Self.wanted(by: $0, folders, system) }
+    let wanting = Self.wanting(folders).map { [folders] in ($0, Self.wanted(by: $0, folders, system)) }
+    wanted = Dictionary(uniqueKeysWithValues: wanting)
+    enabledNames = wanting.flatMap(\.1)
     instanceNames = Self.instances(Self.names(folders) + enabledNames)
   }
 
@@ -209,20 +210,22 @@ final class Units: Sendable {
   // MARK: Links that enable
 
   /// Units that `name.wants`, `.requires` or `.upholds` hold. A link to /dev/null hides one of a weaker directory.
-  func wanted(by name: String) -> [String] { wanting.contains(name) ? Self.wanted(by: name, folders, system) : [] }
+  func wanted(by name: String) -> [String] { wanted[name] ?? [] }
 
   private static func wanted(by name: String, _ folders: [Folder], _ system: System) -> [String] {
-    var decided: [String: Bool] = [:]
-    for folder in folders {
-      for kind in ["wants", "requires", "upholds"] where folder.names.contains("\(name).\(kind)") {
+    var wanted = Set<String>()
+    for kind in ["wants", "requires", "upholds"] {
+      var isWanted: [String: Bool] = [:]
+      for folder in folders where folder.names.contains("\(name).\(kind)") {
         let directory = "\(folder.path)/\(name).\(kind)"
         let targets = system.links(in: directory) { _ in true }
-        for unit in (try? system.list(directory)) ?? [] where decided["\(kind) \(unit)"] == nil {
-          decided["\(kind) \(unit)"] = targets[unit] != "/dev/null"
+        for unit in (try? system.list(directory)) ?? [] where isWanted[unit] == nil {
+          isWanted[unit] = targets[unit] != "/dev/null"
         }
       }
+      for (unit, counts) in isWanted where counts { wanted.insert(unit) }
     }
-    return decided.filter(\.value).compactMap { $0.key.split(separator: " ").last.map(String.init) }.sorted()
+    return wanted.sorted()
   }
 
   private static func wanting(_ folders: [Folder]) -> Set<String> {

@@ -109,6 +109,9 @@ struct SSHDConfiguration: Sendable {
   /// Whether the values depend on who comes from where. What cannot be read may hold a Match too.
   var hasMatches: Bool { !unreadable.isEmpty || budget <= 0 || Self.hasMatches(nodes) }
 
+  /// Whether it says which keys of its own sshd loads.
+  var namesHostKeys: Bool { Self.globals(nodes).contains { $0.keyword == "hostkey" } }
+
   private static func hasMatches(_ nodes: [Node]) -> Bool {
     nodes.contains { node in
       switch node {

@@ -62,4 +62,9 @@ struct SSHDConnection: Hashable, Sendable {
   /// Addresses that are reserved for documentation (RFC 5737).
   static let ordinary = SSHDConnection(
     host: "192.0.2.1", address: "192.0.2.1", localAddress: "192.0.2.2", localPort: 22, pattern: nil)
+
+  /// What `sshd -C` is told of it.
+  func specification(for user: String) -> String {
+    "user=\(user),host=\(host),addr=\(address),laddr=\(localAddress),lport=\(localPort)"
+  }
 }

@@ -1,11 +1,11 @@
 import Posture
-import PosturePlatform
-import Synchronization
 
 /// sshd of the examined system: its values by sshd's own word where it can be asked, else by our reading.
 struct SSHDServer: Sendable {
-  /// What sshd has said of everybody at once; nil where it has to be asked about each.
-  private let everybody: SSHDWord?
+  /// Whether the system starts it by itself.
+  let isStarted: Bool
+  /// What holds for everybody; nil where sshd has to be asked about each.
+  private let everybody: SSHDQuestion?
   private let configuration: SSHDConfiguration
   private let arguments: [String]
   private let canBeAsked: Bool
@@ -15,25 +15,34 @@ struct SSHDServer: Sendable {
   private let takesDSAByDefault: Bool
 
   /// nil where sshd is not installed.
-  init?(_ context: AuthContext) {
-    let system = context.system
+  init?(_ system: System, _ distribution: Distribution, _ startup: Startup) {
     guard let program = Self.program(system) else { return nil }
-    let command = Self.command(context)
+    isStarted = startup.starts(["ssh", "sshd", "openssh", "openssh-server"])
+    let command = Self.command(system, startup.units)
     let file =
       command.file
       ?? SSHDConfiguration.files.first { system.exists($0) } ?? SSHDConfiguration.files[0]
     hasOtherPorts =
       command.hasPort
       || ["ssh.socket", "sshd.socket"].contains {
-        context.startup.booted.starts($0) && context.startup.units.path(of: $0) != nil
+        startup.booted.starts($0) && startup.units.path(of: $0) != nil
       }
     configuration = SSHDConfiguration(file, options: command.options, on: system)
-    everybody = configuration.hasMatches ? nil : SSHDWord()
-    arguments = ["-f", file] + command.options.flatMap { ["-o", $0] }
-    let isBefore7 = Self.version(context).map { $0 < PAM.Version(7, 0) } ?? Self.isOld(context.distribution)
-    admitsRootByDefault = isBefore7 || Self.isRedHat7(context.distribution)
-    takesDSAByDefault = isBefore7
     canBeAsked = system.isLive && program == Tool.sshd.rawValue
+    let arguments =
+      ["-T", "-f", file] + command.options.flatMap { ["-o", $0] } + Self.hostKey(configuration, system)
+    self.arguments = arguments
+    everybody = configuration.hasMatches ? nil : SSHDQuestion(arguments)
+    let isBefore7 = Self.isBefore7(system, distribution)
+    admitsRootByDefault = isBefore7 || Self.isRedHat7(distribution)
+    takesDSAByDefault = isBefore7
+  }
+
+  /// Of the keys that it would load sshd is given the one that it reads most quickly: before it answers, each is read and
+  /// tried. Where the configuration names keys, or this one is not there, it takes its own.
+  private static func hostKey(_ configuration: SSHDConfiguration, _ system: System) -> [String] {
+    let quick = "/etc/ssh/ssh_host_ed25519_key"
+    return configuration.namesHostKeys || !system.exists(quick) ? [] : ["-h", quick]
   }
 
   /// Releases whose sshd is from before 7.0.
@@ -55,9 +64,8 @@ struct SSHDServer: Sendable {
     family(distribution) == "rhel" && distribution.release == "7"
   }
 
-  private static func version(_ context: AuthContext) -> PAM.Version? {
-    PackageDatabase.version(
-      of: ["openssh-server"], apk: "openssh-server", folder: "openssh-", context.system)
+  private static func isBefore7(_ system: System, _ distribution: Distribution) -> Bool {
+    PackageDatabase.of(system).version(of: .sshd).map { $0 < PAM.Version(7, 0) } ?? isOld(distribution)
   }
 
   private static func program(_ system: System) -> String? {
@@ -72,11 +80,10 @@ struct SSHDServer: Sendable {
   }
 
   /// `-f FILE`, `-o OPTION` and `-p PORT` of the command that starts it.
-  private static func command(_ context: AuthContext) -> CommandLine {
-    let units = context.startup.units
+  private static func command(_ system: System, _ units: Units) -> CommandLine {
     for name in ["ssh.service", "sshd.service", "ssh@.service", "sshd@.service"] {
       guard let unit = units.unit(name) else { continue }
-      let environment = unit.environment { context.system.text($0) }
+      let environment = unit.environment { system.text($0) }
       guard let command = unit.commands(environment: environment).first(where: { Programs.base($0.program) == "sshd" })
       else { continue }
       return options(command.arguments)
@@ -108,48 +115,15 @@ struct SSHDServer: Sendable {
     own.takesDSAByDefault = takesDSAByDefault
     // Nobody of that name: sshd could not look the groups up.
     guard canBeAsked, person.groups != nil else { return (own, Reason("sshd.configuration", file: file)) }
-    let ask = question(person, connection)
-    guard let printed = everybody.map({ $0.once(ask) }) ?? ask() else {
-      return (own, Reason("sshd.ownParser", file: file))
-    }
+    let question = everybody ?? SSHDQuestion(arguments + ["-C", connection.specification(for: person.name)])
+    guard let printed = question.answer else { return (own, Reason("sshd.ownParser", file: file)) }
     var settings = SSHDSettings(printed: printed)
     settings.takePlaces(from: own)
     return (settings, Reason("sshd.asked", file: file))
   }
 
   /// Begins to ask what holds for everybody: by the time it is needed the answer is there.
-  func askAhead(for person: SSHDPerson) {
-    guard canBeAsked, person.groups != nil, let everybody, let connection = connections.first else { return }
-    let ask = question(person, connection)
-    // Where no thread can be had, it is asked in its turn.
-    _ = try? Thread.start("sshd") { _ = everybody.once(ask) }
-  }
-
-  private func question(_ person: SSHDPerson, _ connection: SSHDConnection) -> @Sendable () -> String? {
-    let specification =
-      "user=\(person.name),host=\(connection.host),addr=\(connection.address),laddr=\(connection.localAddress),"
-      + "lport=\(connection.localPort)"
-    let arguments = ["-T"] + arguments + ["-C", specification]
-    return { Self.ask(arguments) }
-  }
-
-  private static func ask(_ arguments: [String]) -> String? {
-    guard case .success(let output)? = Tool.sshd.run(arguments), output.status == 0 else { return nil }
-    return String(decoding: output.out, as: UTF8.self)
-  }
-}
-
-/// An answer of sshd that holds for everybody. Each asking costs as much as all the rest of the examination. Who comes
-/// first asks; whoever comes meanwhile waits.
-private final class SSHDWord: Sendable {
-  private let text = Mutex<String??>(nil)
-
-  func once(_ ask: () -> String?) -> String? {
-    text.withLock { text in
-      if let known = text { return known }
-      let answer = ask()
-      text = .some(answer)
-      return answer
-    }
+  func askAhead() {
+    if canBeAsked, isStarted { everybody?.ask() }
   }
 }
