@@ -1,12 +1,19 @@
 /// What the package managers' databases say is installed, as far as they are text or names of files.
 struct PackageDatabase: Sendable {
-  /// The packages whose version makes a difference.
+  /// The packages that make a difference.
   enum Package: CaseIterable, Sendable {
     case pam
     case sshd
+    case sudo
   }
 
-  private var versions: [Package: PAM.Version] = [:]
+  private struct Entry {
+    var version: PAM.Version?
+    /// dpkg remembers packages whose configuration was left behind.
+    var isRemoved = false
+  }
+
+  private var entries: [Package: Entry] = [:]
 
   /// The database of the examined system, read once in an examination.
   static func of(_ system: System) -> PackageDatabase { system.shared { PackageDatabase(system) } }
@@ -22,9 +29,12 @@ struct PackageDatabase: Sendable {
   }
 
   /// The version that is installed; nil where no database tells it.
-  func version(of package: Package) -> PAM.Version? { versions[package] }
+  func version(of package: Package) -> PAM.Version? { entries[package]?.version }
 
-  private var missing: [Package] { Package.allCases.filter { versions[$0] == nil } }
+  /// Whether a database knows the package and says that it is no longer there.
+  func isRemoved(_ package: Package) -> Bool { entries[package]?.isRemoved ?? false }
+
+  private var missing: [Package] { Package.allCases.filter { entries[$0] == nil } }
 
   /// A database of paragraphs, each with a line of the package's name and one of its version.
   private mutating func read(
@@ -32,24 +42,31 @@ struct PackageDatabase: Sendable {
   ) {
     try? system.readParagraphs(path, cap: 64 << 20) { piece in
       for package in missing {
-        versions[package] = names(package).lazy.compactMap { Self.version(in: piece, name + $0, version) }.first
+        entries[package] = names(package).lazy.compactMap { Self.entry(in: piece, name + $0, version) }.first
       }
       return !missing.isEmpty
     }
   }
 
-  /// The version line that follows the package's name in its paragraph.
-  private static func version(in piece: [UInt8], _ head: String, _ label: String) -> PAM.Version? {
+  /// What the lines say that follow the package's name in its paragraph.
+  private static func entry(in piece: [UInt8], _ head: String, _ label: String) -> Entry? {
     guard let start = ByteSearch.firstLine(piece, head) else { return nil }
-    let lines = piece[start...].split(separator: UInt8(ascii: "\n"), maxSplits: 64, omittingEmptySubsequences: false)
-    let line = lines.prefix { !$0.isEmpty }.first { $0.starts(with: label.utf8) }
-    return line.flatMap { PAM.Version(String(decoding: $0.dropFirst(label.utf8.count), as: UTF8.self)) }
+    var entry = Entry()
+    for line in piece[start...].split(separator: 0x0A, maxSplits: 64, omittingEmptySubsequences: false) {
+      if line.isEmpty { break }
+      if line.starts(with: label.utf8), entry.version == nil {
+        entry.version = PAM.Version(String(decoding: line.dropFirst(label.utf8.count), as: UTF8.self))
+      }
+      if line.starts(with: "Status: ".utf8) { entry.isRemoved = !line.suffix(10).elementsEqual(" installed".utf8) }
+    }
+    return entry
   }
 
   /// A package that has a folder or a file of its own: `pam-1.6.1-3`.
   private mutating func add(folder name: String) {
     for package in missing where name.hasPrefix(package.folder) {
-      versions[package] = PAM.Version(name.dropFirst(package.folder.utf8.count))
+      guard let version = PAM.Version(name.dropFirst(package.folder.utf8.count)) else { continue }
+      entries[package] = Entry(version: version)
     }
   }
 }
@@ -60,6 +77,7 @@ extension PackageDatabase.Package {
     switch self {
     case .pam: ["libpam0g", "libpam"]
     case .sshd: ["openssh-server"]
+    case .sudo: ["sudo"]
     }
   }
 
@@ -67,6 +85,7 @@ extension PackageDatabase.Package {
     switch self {
     case .pam: "linux-pam"
     case .sshd: "openssh-server"
+    case .sudo: "sudo"
     }
   }
 
@@ -75,6 +94,7 @@ extension PackageDatabase.Package {
     switch self {
     case .pam: "pam-"
     case .sshd: "openssh-"
+    case .sudo: "sudo-"
     }
   }
 }

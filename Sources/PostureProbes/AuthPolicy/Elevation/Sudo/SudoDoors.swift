@@ -19,10 +19,7 @@ struct SudoDoors {
   private static func isInstalled(_ system: System) -> Bool {
     if Programs.has("sudo", system) { return true }
     guard !system.isLive, SudoersSource.mainFile(on: system) != nil else { return false }
-    let packages = (system.text("/var/lib/dpkg/status") ?? "").split(separator: "\n\n")
-    guard let row = packages.first(where: { $0.hasPrefix("Package: sudo\n") || $0.contains("\nPackage: sudo\n") })
-    else { return true }
-    return row.contains(" installed")
+    return !PackageDatabase.of(system).isRemoved(.sudo)
   }
 
   private init(_ context: AuthContext) {
