@@ -1,3 +1,4 @@
+import Glibc
 public import Posture
 
 /// Exit statuses of our commands (sysexits(3) where it has a word).
@@ -22,5 +23,12 @@ public enum ExitStatus {
       Terminal.error("\(name): \(error). Try: \(name) --help")
       return usage
     }
+  }
+
+  /// Ends the process, and its threads where they are: exit(3) would first take the tables of OpenSSL and others away from
+  /// under a thread that is still at work with them.
+  public static func leave(_ status: Int32) -> Never {
+    fflush(nil)
+    _exit(status)
   }
 }

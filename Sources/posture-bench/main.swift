@@ -1,4 +1,3 @@
-import Glibc
 import PostureTerminal
 
-exit(ExitStatus.of { () throws(UsageError) in try BenchRun.run(Array(CommandLine.arguments.dropFirst())) })
+ExitStatus.leave(ExitStatus.of { () throws(UsageError) in try BenchRun.run(Array(CommandLine.arguments.dropFirst())) })

@@ -1,4 +1,3 @@
-import Glibc
 import PostureTerminal
 
-exit(Posturectl.run(Array(CommandLine.arguments.dropFirst())))
+ExitStatus.leave(Posturectl.run(Array(CommandLine.arguments.dropFirst())))
