@@ -93,6 +93,7 @@ struct QualitySettings {
     for name in (try? system.list(folder)) ?? [] where name.ends(with: ".conf") { read(system, "\(folder)/\(name)") }
   }
 
+  /// A file that names another is passed over: it might name itself.
   private mutating func read(_ system: System, _ path: String) {
     for entry in ConfigurationLines(system, path) where entry.name != "config" {
       set(entry.name, entry.value, entry.place, system)

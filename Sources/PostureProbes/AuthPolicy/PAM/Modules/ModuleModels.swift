@@ -91,7 +91,9 @@ extension PAM {
 
     /// Shuts accounts out that nobody has used for long.
     private static let inactivity: Model = { question in
-      if question.account?.isRoot == true { return .fixed(.success) }
+      if question.account?.isRoot == true {
+        return .fixed(.success, grant: Cause("pamFilterGrants", observed: "pam_lastlog.so lets root through"))
+      }
       if !question.system.exists("/var/log/lastlog") { return .fixed(.ignore) }
       return .oneOf(
         [.success, .authenticationError],
