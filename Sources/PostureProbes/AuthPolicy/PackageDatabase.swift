@@ -5,6 +5,7 @@ struct PackageDatabase: Sendable {
     case pam
     case sshd
     case sudo
+    case u2f
   }
 
   private struct Entry {
@@ -15,6 +16,12 @@ struct PackageDatabase: Sendable {
 
   private var entries: [Package: Entry] = [:]
 
+  /// Those with a folder or a file for each package.
+  private static let folders = [
+    "/var/lib/pacman/local", "/var/db/pkg/sys-libs", "/var/db/pkg/sys-auth", "/var/lib/pkgtools/packages",
+    "/var/log/packages",
+  ]
+
   /// The database of the examined system, read once in an examination.
   static func of(_ system: System) -> PackageDatabase { system.shared { PackageDatabase(system) } }
 
@@ -23,7 +30,7 @@ struct PackageDatabase: Sendable {
       read(path, name: "Package: ", version: "Version: ", \.names, system)
     }
     read("/lib/apk/db/installed", name: "P:", version: "V:", { [$0.apk] }, system)
-    for folder in ["/var/lib/pacman/local", "/var/db/pkg/sys-libs", "/var/lib/pkgtools/packages", "/var/log/packages"] {
+    for folder in Self.folders {
       for name in (try? system.list(folder)) ?? [] { add(folder: name) }
     }
   }
@@ -64,8 +71,10 @@ struct PackageDatabase: Sendable {
 
   /// A package that has a folder or a file of its own: `pam-1.6.1-3`.
   private mutating func add(folder name: String) {
-    for package in missing where name.hasPrefix(package.folder) {
-      guard let version = PAM.Version(name.dropFirst(package.folder.utf8.count)) else { continue }
+    for package in missing {
+      guard let start = package.folders.first(where: name.hasPrefix),
+        let version = PAM.Version(name.dropFirst(start.utf8.count))
+      else { continue }
       entries[package] = Entry(version: version)
     }
   }
@@ -78,6 +87,7 @@ extension PackageDatabase.Package {
     case .pam: ["libpam0g", "libpam"]
     case .sshd: ["openssh-server"]
     case .sudo: ["sudo"]
+    case .u2f: ["libpam-u2f"]
     }
   }
 
@@ -86,15 +96,17 @@ extension PackageDatabase.Package {
     case .pam: "linux-pam"
     case .sshd: "openssh-server"
     case .sudo: "sudo"
+    case .u2f: "pam-u2f"
     }
   }
 
   /// How the name begins where each package has a folder or a file.
-  fileprivate var folder: String {
+  fileprivate var folders: [String] {
     switch self {
-    case .pam: "pam-"
-    case .sshd: "openssh-"
-    case .sudo: "sudo-"
+    case .pam: ["pam-"]
+    case .sshd: ["openssh-"]
+    case .sudo: ["sudo-"]
+    case .u2f: ["pam-u2f-", "pam_u2f-"]
     }
   }
 }

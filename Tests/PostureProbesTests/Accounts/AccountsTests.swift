@@ -141,6 +141,36 @@ struct AccountsTests {
     #expect(all.result.gaps.map(\.cause.observed).contains { $0.contains("broken.identity") })
   }
 
+  @Test func `members by a file of userdb, of groups that there are`() throws {
+    let files = [
+      "/etc/passwd": "alice:x:1000:1000::/home/alice:/bin/sh\n", "/etc/group": "wheel:x:10:\n",
+      "/etc/userdb/alice:wheel.membership": "", "/usr/lib/userdb/alice:ops.membership": "{}",
+      "/run/userdb/alice:gone.membership": "", "/etc/userdb/ops.group": #"{"groupName":"ops","gid":1500}"#,
+      "/etc/userdb/1500.group": #"{"groupName":"ops","gid":1500}"#,
+    ]
+    for (line, groups) in [("files systemd", ["wheel", "ops"]), ("files", [])] as [(String, Set<String>)] {
+      let all = try accounts(files.merging(["/etc/nsswitch.conf": "passwd: files\ngroup: \(line)\n"]) { $1 })
+      #expect(all["alice"]?.groups == groups, "\(line)")
+    }
+  }
+
+  @Test func `the first row of shadow counts, whatever file the account stands in`() throws {
+    let files = [
+      "/etc/passwd": "alice:x:1000:1000::/home/alice:/bin/sh\nbob:x:1001:1001::/home/bob:/bin/sh\n",
+      "/etc/shadow": "bob:!:1::::::\ncarol::1::::::\n",
+      "/var/lib/extrausers/passwd": "carol:x:1002:1002::/home/carol:/bin/sh\n",
+      "/var/lib/extrausers/shadow": "alice::1::::::\nbob::1::::::\ncarol:!:1::::::\n",
+    ]
+    for (line, passwords) in [
+      ("files extrausers", [.empty, .locked, .empty]), ("extrausers files", [.empty, .empty, .locked]),
+      ("files", [.none, .locked, .empty]),
+    ] as [(String, [Subject.Password])] {
+      let all = try accounts(
+        files.merging(["/etc/nsswitch.conf": "passwd: files extrausers\nshadow: \(line)\n"]) { $1 })
+      #expect(["alice", "bob", "carol"].map { all[$0]?.password } == passwords, "\(line)")
+    }
+  }
+
   @Test func `databases that cannot be read are gaps`() throws {
     let tree = try FixtureTree(["/etc/group": "x:x:1:\n"])
     #expect(Accounts(try System(root: tree.root)).result.gaps.first?.checks.contains(.passcode) == true)

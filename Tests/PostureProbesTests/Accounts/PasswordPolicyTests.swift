@@ -6,7 +6,9 @@ import Testing
 
 /// What a new password has to satisfy, as the stack that `passwd` reaches has it.
 struct PasswordPolicyTests {
-  private static let modules = ["pwquality", "pwhistory", "unix", "deny", "permit", "faillock", "cracklib", "passwdqc"]
+  private static let modules = [
+    "pwquality", "pwhistory", "unix", "deny", "permit", "faillock", "cracklib", "passwdqc", "tally2",
+  ]
 
   private func policy(_ password: String, _ files: [String: String] = [:], version: String = "1.7.0-5") throws
     -> PasswordPolicy
@@ -27,6 +29,9 @@ struct PasswordPolicyTests {
     rule.values.first { $0.name == name }?.value
   }
 
+  /// pam_unix as it asks for itself.
+  private static let asking =
+    "password [success=1 default=ignore] pam_unix.so\npassword requisite pam_deny.so\npassword required pam_permit.so\n"
   private static let after =
     "password [success=1 default=ignore] pam_unix.so obscure use_authtok yescrypt\npassword requisite pam_deny.so\n"
     + "password required pam_permit.so\n"
@@ -51,14 +56,34 @@ struct PasswordPolicyTests {
   }
 
   @Test(arguments: [
-    ("", false), ("# password requisite pam_pwquality.so\n", false), ("password optional pam_pwquality.so\n", false),
+    ("", false), ("# password requisite pam_pwquality.so\n", false),
+    // A refusal that is passed over leaves pam_unix, which may not ask for itself, without a password.
+    ("password optional pam_pwquality.so\n", true), ("password optional pam_pwquality.so\n\(asking)", false),
     ("password requisite pam_pwquality\n", false), ("password requisite pam_pwquality.so enforcing=0\n", false),
     ("password required pam_pwquality.so\n", true), ("password [success=1 default=bad] pam_gone.so\n", false),
     ("password sufficient pam_permit.so\npassword requisite pam_pwquality.so\n", false),
     ("password requisite pam_passwdqc.so min=disabled,24,11,8,7\n", true),
+    ("password requisite pam_passwdqc.so enforce=none\n", false),
+    ("password requisite pam_passwdqc.so enforce=users\n", true),
   ])
   func `a rule is enforced where its refusal decides`(line: String, isEnforced: Bool) throws {
     #expect(try policy(line + Self.after).quality.enforced == isEnforced)
+  }
+
+  @Test func `pam_passwdqc reads the file that is named, where it is named`() throws {
+    let files = [
+      "/etc/passwdqc.conf": "enforce=none\n",
+      "/etc/qc": "# x\nmin=disabled,24,16,14,12\nenforce=users\nconfig=/etc/qc\n",
+    ]
+    for (arguments, minlen, isForRoot) in [
+      ("", 7, true), ("config=/etc/qc", 12, false), ("config=/etc/qc enforce=everyone", 12, true),
+      ("enforce=everyone config=/etc/qc", 12, false), ("min=disabled,24,11,8,8", 8, true),
+    ] as [(String, Int64, Bool)] {
+      let found = try policy("password requisite pam_passwdqc.so \(arguments)\n" + Self.after, files).quality
+      #expect(found.enforced == true)
+      #expect(value(found, "minlen") == .integer(minlen), "\(arguments)")
+      #expect(value(found, "enforceForRoot") == .bool(isForRoot), "\(arguments)")
+    }
   }
 
   @Test func `a module that is not installed enforces nothing`() throws {
@@ -94,6 +119,13 @@ struct PasswordPolicyTests {
       try policy(Self.after, ["/etc/pam.d/login": "auth required pam_faillock.so preauth\nauth required pam_unix.so\n"])
         .lockout
         .enforced == false)
+    let tally = "auth required pam_tally2.so onerr=fail deny=5 unlock_time=900\nauth required pam_unix.so\n"
+    let older = try policy(Self.after, ["/etc/pam.d/login": tally].merging(conf) { $1 }, version: "1.3.1-5").lockout
+    #expect(older.enforced == true)
+    #expect(value(older, "deny") == .integer(5) && value(older, "unlockTime") == .integer(900))
+    #expect(value(older, "failInterval") == .null && value(older, "evenDenyRoot") == .bool(false))
+    let counting = tally.replacing("deny=5 ", with: "")
+    #expect(try policy(Self.after, ["/etc/pam.d/login": counting], version: "1.3.1-5").lockout.enforced == false)
     let off = both.replacing("deny=4", with: "deny=0")
     #expect(try policy(Self.after, ["/etc/pam.d/login": off]).lockout.enforced == false)
   }

@@ -71,6 +71,65 @@ struct PAMFilterTests {
     #expect(try opening(stack, ["/etc/security/access.conf": "-:1000:ALL\n"], version: "1.5.3") == .passcode)
   }
 
+  @Test func `access.conf's last line counts only where it ends`() throws {
+    let stack = Self.password + "account required pam_access.so\n"
+    #expect(try opening(stack, ["/etc/security/access.conf": "# nobody\n-:ALL:ALL"]) == .passcode)
+    #expect(try opening(stack, ["/etc/security/access.conf": "-:ALL:ALL\n+:ALL:ALL"]) == .never)
+  }
+
+  @Test(arguments: [
+    ("tty2", Opening.passcode), ("pts/0", .passcode), (":0", .passcode), (":0.0", .passcode), ("console", .passcode),
+    ("hvc0", .passcode), ("LOGIN", .passcode), ("cron", .never), ("crond", .never), ("10.0.0.1", .never),
+    ("10.0.0.0/8", .never), ("::1", .never), ("host", .never),
+  ])
+  func `without a known terminal one is chosen, or none, and then the service is the origin`(
+    origin: String, wanted: Opening
+  ) throws {
+    let found = try opening(
+      Self.password + "account required pam_access.so\n",
+      ["/etc/security/access.conf": "+:alice:\(origin)\n-:ALL:ALL\n"]
+    ) { $0.terminal = nil }
+    #expect(found == wanted, "\(origin)")
+  }
+
+  // MARK: sepermit.conf
+
+  static let permits: [(conf: String, selinux: String?, Opening?)] = [
+    ("# alice\n\n", nil, .passcode), ("bob\n@others\n", "enforcing", .passcode), ("alice\n", nil, .never),
+    ("alice\n", "disabled", .never), ("@wheel:exclusive\n", "Permissive", .never), ("alice\n", "enforcing", nil),
+    ("alice:ignore\n", "enforcing", nil), ("%xguest_u:exclusive\n", "enforcing", .passcode),
+    ("%staff_u\n", "disabled", .never),
+  ]
+
+  @Test(arguments: permits)
+  func `who may come in while SELinux is enforcing`(conf: String, selinux: String?, wanted: Opening?) throws {
+    var files = ["/etc/security/sepermit.conf": conf]
+    if let selinux {
+      files["/etc/selinux/config"] = "SELINUX=\(selinux)\nSELINUXTYPE=mls\n"
+      files["/etc/selinux/mls/seusers"] = "root:root:s0\n%wheel:staff_u:s0-s15\n__default__:user_u:s0\n"
+    }
+    let first = "auth [success=done ignore=ignore default=bad] pam_selinux_permit.so\n" + Self.password
+    #expect(try opening(first, files) == wanted)
+    // Before authentication it may let in, in the account phase it only keeps out.
+    #expect(try opening(Self.password + "account required pam_sepermit.so\n", files) == wanted)
+  }
+
+  @Test func `what says that SELinux is enforcing`() throws {
+    let stack = "auth [success=done ignore=ignore default=bad] pam_sepermit.so\n" + Self.password
+    let conf = ["/etc/security/sepermit.conf": "alice\n", "/etc/selinux/config": "SELINUX=enforcing\n"]
+    for (path, text, wanted) in [
+      ("/sys/fs/selinux/enforce", "1", Opening.always), ("/sys/fs/selinux/enforce", "0", .never),
+      ("/proc/cmdline", "root=x enforcing=0\n", .never), ("/proc/cmdline", "root=x selinux=0\n", .never),
+    ] {
+      #expect(try opening(stack, conf.merging([path: text]) { $1 }) == wanted, "\(path) \(text)")
+    }
+    #expect(try opening(stack) == .never)
+    let named = stack.replacing("pam_sepermit.so", with: "pam_sepermit.so conf=/etc/none")
+    let empty = ["/etc/security/sepermit.conf": "#\n", "/etc/none": "alice\n"]
+    #expect(try opening(named, empty) == .never)
+    #expect(try opening(named, empty, version: "1.5.2") == .passcode)
+  }
+
   // MARK: time.conf
 
   static let times: [(String, Opening?)] = [
@@ -117,7 +176,53 @@ struct PAMFilterTests {
     for module in ["pam_tally2", "pam_tally", "pam_cracklib", "pam_lastlog"] {
       #expect(try opening("auth required \(module).so\n" + Self.password) == .never, "\(module)")
     }
-    #expect(try opening("auth required pam_lastlog.so\n" + Self.password, version: "1.5.2") == nil)
+  }
+
+  static let contented: [(line: String, Opening?)] = [
+    ("pam_echo.so Welcome", .always), ("pam_echo.so file=/etc/said", .always),
+    ("pam_echo.so file=/etc/none", .passcode), ("pam_cap.so", .passcode), ("pam_cap.so config=/etc/all", .always),
+    ("pam_cap.so config=/etc/wheel", .always), ("pam_cap.so config=/etc/bob", .passcode),
+    ("pam_cap.so autoauth", .always),
+    ("pam_exec.so type=session /x", .passcode), ("pam_exec.so quiet TYPE=account /x", .passcode),
+    ("pam_exec.so type=auth /x", nil), ("pam_exec.so /x type=session", nil),
+  ]
+
+  @Test(arguments: contented)
+  func `modules that are content with less than a proof`(line: String, wanted: Opening?) throws {
+    let files = [
+      "/etc/said": "Welcome\n", "/etc/all": "cap_net_raw bob\nnone *\n", "/etc/wheel": "^cap_chown bob @wheel\n",
+      "/etc/bob": "# none *\nall bob @others\n",
+    ]
+    #expect(try opening("auth sufficient \(line)\n" + Self.password, files) == wanted)
+  }
+
+  @Test func `sudo lets pam_echo say nothing`() throws {
+    let stack = ["/etc/pam.d/sudo": "auth sufficient pam_echo.so Welcome\n" + Self.password]
+    #expect(try opening("", stack) { $0.service = "sudo" } == .passcode)
+  }
+
+  @Test func `who has not been here for long`() throws {
+    let stack = "auth required pam_lastlog.so inactive=35\n" + Self.password
+    #expect(try opening(stack, version: "1.5.2") == .passcode)
+    #expect(try opening(stack, ["/var/log/lastlog": "x"], version: "1.5.2") == nil)
+  }
+
+  static let directories: [(line: String, [String: String], Opening?)] = [
+    ("auth [success=1 default=ignore] pam_krb5.so minimum_uid=1001", [:], .passcode),
+    ("auth sufficient pam_krb5.so minimum_uid=1001\nauth required pam_deny.so", [:], .never),
+    ("auth sufficient pam_krb5.so minimum_uid=1000\nauth required pam_deny.so", [:], nil),
+    ("account [success=ok user_unknown=ignore default=bad] pam_ldap.so minimum_uid=1001", [:], .passcode),
+    ("account [success=ok authinfo_unavail=ignore default=bad] pam_sss.so", [:], .passcode),
+    (
+      "account [success=ok authinfo_unavail=ignore default=bad] pam_sss.so", ["/etc/sssd/conf.d/a.conf": "[sssd]\n"],
+      .never
+    ),
+  ]
+
+  @Test(arguments: directories)
+  func `directories leave local people to others`(line: String, files: [String: String], wanted: Opening?) throws {
+    let stack = line + "\nauth required pam_unix.so\nauth required pam_permit.so\naccount required pam_permit.so\n"
+    #expect(try opening(stack, files) == wanted)
   }
 
   @Test func `the kernel's console is a secure terminal`() throws {

@@ -128,6 +128,96 @@ struct PAMOutcomeTests {
     #expect(try opening("1.6.0", "") == nil)
   }
 
+  @Test(arguments: [
+    ("opensuse-leap", "suse opensuse", "15.6"), ("ol", "fedora", "9.4"), ("rocky", "rhel centos fedora", "9.4"),
+  ])
+  func `the release tells the version where no database does`(id: String, like: String, release: String) throws {
+    let hash = "$6$Q2mZr8tLw1Xe$D7IZprw4z6gZ5VOdWQGQgsmsvGp2zXbR/bwuf2m1t0CEgA7xpyiHTV63njneh.XXnqGBgok/JZhuhfoUVSRti1"
+    let tree = try FixtureTree([
+      "/etc/passwd": Self.passwd, "/etc/shadow": "alice:\(hash):19700:0:99999:7:::\n",
+      "/etc/os-release": "ID=\"\(id)\"\nID_LIKE=\"\(like)\"\nVERSION_ID=\"\(release)\"\n",
+      "/etc/pam.d/svc": "auth required pam_unix.so\naccount required pam_unix.so\n",
+    ])
+    let system = try System(root: tree.root)
+    let pam = PAM(system, Distribution(system), Accounts(system))
+    #expect(pam.outcome(of: PAM.Call("svc"), for: pam.accounts["alice"]).opening == .always)
+  }
+
+  @Test func `the second folder came with 1_2`() throws {
+    let stack = ["/usr/lib/pam.d/only": "auth required pam_unix.so\naccount required pam_unix.so\n"]
+    for (version, wanted) in [("1.1.8", Opening.never), ("1.2.0", .passcode)] {
+      let files = stack.merging(["/var/lib/dpkg/status": "Package: libpam0g\nVersion: \(version)-1\n"]) { $1 }
+      #expect(try outcome("", files) { $0.service = "only" }.opening == wanted, "\(version)")
+    }
+  }
+
+  // MARK: Security keys
+
+  @Test func `nouserok is no success since 1_3_1`() throws {
+    let stack = "auth sufficient pam_u2f.so authfile=/etc/u2f nouserok\nauth required pam_unix.so nullok"
+    for (version, wanted) in [("1.3.0", Opening.always), ("1.3.1", .passcode), ("1.4.0", .passcode)] {
+      let files = ["/var/lib/pacman/local/pam-u2f-\(version)-1/desc": "", "/etc/u2f": "bob:handle,key\n"]
+      #expect(try outcome(stack, files).opening == wanted, "\(version)")
+    }
+  }
+
+  static let keyFiles: [(conf: String?, arguments: String, version: String, Opening?)] = [
+    (nil, "", "1.4.0", .never), ("authfile = /etc/u2f # all\n#\n", "", "1.4.0", Opening([.passcode, .token])),
+    ("authfile=/etc/u2f\n", "", "1.3.2", .never), ("nouserok\n", "", "1.4.0", .passcode),
+    ("authfile=/etc/u2f\n", "authfile=/etc/none", "1.4.0", .never), ("nouserok\n", "conf=/etc/none", "1.4.0", .never),
+    ("nouserok\n", "conf=/etc/security/pam_u2f.conf", "1.4.0", .passcode), (" alwaysok \n", "", "1.4.0", .passcode),
+  ]
+
+  @Test(arguments: keyFiles)
+  func `options of pam_u2f from its file`(conf: String?, arguments: String, version: String, wanted: Opening?) throws {
+    var files = ["/var/lib/pacman/local/pam-u2f-\(version)-1/desc": ""]
+    files["/etc/security/pam_u2f.conf"] = conf
+    #expect(try outcome("auth required pam_u2f.so \(arguments)\nauth required pam_unix.so", files).opening == wanted)
+  }
+
+  @Test func `a file that others may write is refused`() throws {
+    let stack = "auth required pam_u2f.so\nauth required pam_unix.so\naccount required pam_permit.so\n"
+    let tree = try FixtureTree(
+      Self.files.merging(["/etc/pam.d/svc": stack, "/var/lib/pacman/local/pam-u2f-1.4.0-1/desc": ""]) { $1 })
+    for (mode, wanted) in [(0o644, Opening.passcode), (0o664, .never), (0o646, .never)] as [(UInt32, Opening)] {
+      try tree.write("/etc/security/pam_u2f.conf", "nouserok\n", mode: mode)
+      let system = try System(root: tree.root)
+      let pam = PAM(system, Distribution(system), Accounts(system))
+      #expect(pam.outcome(of: PAM.Call("svc"), for: pam.accounts["alice"]).opening == wanted, "\(mode)")
+    }
+  }
+
+  // MARK: Accounts of other files, and none of PAM's
+
+  @Test func `pam_extrausers knows the people of its own files`() throws {
+    let stack =
+      "auth [success=1 default=ignore] pam_extrausers.so\nauth required pam_deny.so\nauth required pam_permit.so"
+    let files = [
+      "/etc/nsswitch.conf": "passwd: files extrausers\nshadow: files extrausers\n",
+      "/var/lib/extrausers/passwd": "bob:x:1002:1002::/home/bob:/bin/sh\nguest:x:1001:1001::/home/guest:/bin/sh\n",
+      "/var/lib/extrausers/shadow": "bob:\(Self.hash):19700:0:99999:7:::\n",
+    ]
+    #expect(try outcome(stack, of: "bob", files).opening == .passcode)
+    #expect(try outcome(stack, of: "alice", files).opening == .never)
+    // guest stands in both files, and the module looks at its own.
+    #expect(try outcome(stack, of: "guest", files).opening == nil)
+  }
+
+  @Test func `a login without PAM compares with shadow itself`() throws {
+    let program = String(repeating: "x", count: 5000)
+    for (files, wanted) in [
+      ([:], Opening.always), (["/bin/login": program], .always), (["/bin/login": program + "libpam.so.0"], .never),
+      (["/usr/lib64/libpam.so.0": ""], .never), (["/lib/security/pam_unix.so": ""], .never),
+      (["/bin/login": program, "/usr/lib64/libpam.so.0": ""], .always),
+    ] as [([String: String], Opening)] {
+      let tree = try FixtureTree(Self.files.merging(files) { $1 })
+      let context = AuthContext(try System(root: tree.root))
+      let login = LoginProgram("/bin/login", context)
+      let outcome = login.outcome(for: context.accounts["guest"], terminals: ["tty1"])
+      #expect(outcome.opening == wanted, "\(files.keys)")
+    }
+  }
+
   @Test func `flags, distance and a skipped authentication`() throws {
     let unix = "auth required pam_unix.so nullok"
     #expect(try outcome(unix, of: "guest") { $0.disallowsEmpty = true }.opening == .never)

@@ -10,6 +10,8 @@ struct AccountReader {
   private(set) var groups = GroupTable()
   private(set) var result = ProbeResult()
   private var known: Set<String> = []
+  /// In the order in which a row is looked for.
+  private var shadows: [ShadowTable] = []
 
   /// What falls with the account databases.
   private static let checks: [CheckName] = [
@@ -21,25 +23,19 @@ struct AccountReader {
     sources = NameSources(system)
     definitions = LoginDefinitions(system)
     readGroups()
-    if sources.usesFiles { readTable("/etc/passwd", "/etc/shadow", .files, isRequired: true) }
-    if sources.passwd.contains("altfiles") {
-      readTable("/usr/lib/passwd", "/etc/shadow", .altfiles, isRequired: false)
-    }
+    readShadows()
+    if sources.usesFiles { readTable("/etc/passwd", .files, isRequired: true) }
+    if sources.passwd.contains("altfiles") { readTable("/usr/lib/passwd", .altfiles, isRequired: false) }
     if sources.passwd.contains("extrausers") {
-      readTable("/var/lib/extrausers/passwd", "/var/lib/extrausers/shadow", .extrausers, isRequired: false)
+      readTable("/var/lib/extrausers/passwd", .extrausers, isRequired: false)
     }
     if sources.passwd.contains("systemd") { readRecords() }
   }
 
-  /// sss stands in stock configurations that have no sssd: without its configuration nobody comes from there.
+  /// Without a configuration of sssd nobody comes from there.
   var externalSources: [String] {
     let isCompatNIS = sources.usesCompat && hasCompatRow
-    return sources.external.filter { $0 != "sss" || hasSSSD } + (isCompatNIS ? ["nis"] : [])
-  }
-
-  private var hasSSSD: Bool {
-    if system.exists("/etc/sssd/sssd.conf") || system.exists("/usr/etc/sssd/sssd.conf") { return true }
-    return ((try? system.list("/etc/sssd/conf.d")) ?? []).contains { $0.ends(with: ".conf") }
+    return sources.external.filter { $0 != "sss" || NameSources.hasSSSD(system) } + (isCompatNIS ? ["nis"] : [])
   }
 
   private var hasCompatRow = false
@@ -50,17 +46,33 @@ struct AccountReader {
     for (source, path) in [
       ("files", "/etc/group"), ("altfiles", "/usr/lib/group"), ("extrausers", "/var/lib/extrausers/group"),
     ] where source == "files" || sources.group.contains(source) { groups.add(system, path) }
+    if sources.group.contains("systemd") { groups.addRecords(system) }
     if let failure = groups.failure { gap("/etc/group", failure, [.ownerAuthentication, .elevation]) }
   }
 
-  private mutating func readTable(_ path: String, _ shadowPath: String, _ source: Account.Source, isRequired: Bool) {
+  /// Whatever file an account stands in, its password is looked for in all of these.
+  private mutating func readShadows() {
+    for source in sources.shadow {
+      switch source {
+      case "files", "compat", "db": readShadow("/etc/shadow")
+      case "extrausers": readShadow("/var/lib/extrausers/shadow")
+      default: break
+      }
+    }
+  }
+
+  private mutating func readShadow(_ path: String) {
+    let shadow = ShadowTable(system, path)
+    if let failure = shadow.failure { gap(path, failure, [.passcode]) }
+    shadows.append(shadow)
+  }
+
+  private mutating func readTable(_ path: String, _ source: Account.Source, isRequired: Bool) {
     let table: ColonTable
     do throws(System.Unreadable) { table = try ColonTable(system, path) } catch {
       if isRequired || error != .missing { gap(path, error, Self.checks) }
       return
     }
-    let shadow = ShadowTable(system, shadowPath)
-    if let failure = shadow.failure { gap(shadowPath, failure, [.passcode]) }
     var excluded: Set<String> = []
     for row in table.rows {
       if let sign = row.fields[0].first, sign == "+" || sign == "-" {
@@ -69,7 +81,7 @@ struct AccountReader {
       }
       // What stands behind the group's number may be missing.
       guard row.fields.count >= 4, !excluded.contains(row.fields[0]) else { continue }
-      add(row, path, shadow, source)
+      add(row, path, source)
     }
   }
 
@@ -79,16 +91,14 @@ struct AccountReader {
     if name.hasPrefix("+") { hasCompatRow = true } else { excluded.insert(String(name.dropFirst())) }
   }
 
-  private mutating func add(
-    _ row: ColonTable.Row, _ path: String, _ shadow: ShadowTable, _ source: Account.Source
-  ) {
+  private mutating func add(_ row: ColonTable.Row, _ path: String, _ source: Account.Source) {
     let fields = row.fields
     guard !fields[0].isEmpty, let uid = CNumber.unsigned(fields[2]), let gid = CNumber.unsigned(fields[3]),
       known.insert(fields[0]).inserted
     else { return }
     let home = fields.count > 5 ? fields[5] : ""
     let shell = fields.dropFirst(6).joined(separator: ":")
-    let secret = Secret(fields, shadow, Place(path, line: row.line))
+    let secret = Secret(fields, shadows, Place(path, line: row.line))
     if secret.isTooCostly {
       let cause = Cause(
         "hashTooCostly", observed: "\(fields[0]): the hash asks for more rounds than are tried",
@@ -121,7 +131,7 @@ struct AccountReader {
 
     var isTooCostly: Bool { field.isTooCostly }
 
-    init(_ fields: [String], _ shadow: ShadowTable, _ place: Place) {
+    init(_ fields: [String], _ shadows: [ShadowTable], _ place: Place) {
       self.place = place
       guard fields[1] == "x" || fields[1] == "##\(fields[0])" else {
         isUnshadowed = true
@@ -129,12 +139,14 @@ struct AccountReader {
         field = PasswordField(fields[1])
         return
       }
-      if let row = shadow[fields[0]] {
+      // One that cannot be read may hold the row that counts.
+      let shadow = shadows.first { $0.failure != nil || $0[fields[0]] != nil }
+      if let row = shadow?[fields[0]] {
         hash = row.hash
         field = PasswordField(row.hash)
         age = row.age
         self.place = row.place
-      } else if shadow.failure != nil {
+      } else if let shadow {
         field = PasswordField(.unreadable)
         self.place = Place(shadow.path)
       } else {

@@ -1,3 +1,5 @@
+import Posture
+
 /// group(5): who is in what.
 struct GroupTable: Sendable {
   private(set) var names: Set<String> = []
@@ -21,8 +23,31 @@ struct GroupTable: Sendable {
     }
   }
 
-  /// Further groups of a user, as a user record lists them.
-  mutating func add(member: String, of groups: [String]) { groupsOfMember[member, default: []].formUnion(groups) }
+  /// Records of userdb(8): `GROUP.group`, and `USER:GROUP.membership`, whose name says all.
+  mutating func addRecords(_ system: System) {
+    let files = UserRecords.folders.map { folder in (folder, (try? system.list(folder)) ?? []) }
+    for (folder, names) in files {
+      // Links by number stand beside those by name.
+      for name in names where name.ends(with: ".group") && Int(name.dropLast(6)) == nil {
+        addRecord(system, "\(folder)/\(name)")
+      }
+    }
+    for name in files.flatMap(\.1) where name.ends(with: ".membership") { addMembership(name.dropLast(11)) }
+  }
+
+  private mutating func addRecord(_ system: System, _ path: String) {
+    guard let json = (try? system.read(path)).flatMap({ try? JSONParser.parse($0.bytes) }),
+      let name = json["groupName"]?.string, let id = json["gid"]?.integer.flatMap(UInt32.init(exactly:))
+    else { return }
+    names.insert(name)
+    if nameOfID[id] == nil { nameOfID[id] = name }
+  }
+
+  private mutating func addMembership(_ name: Substring) {
+    let parts = name.split(separator: ":").map(String.init)
+    guard parts.count == 2, names.contains(parts[1]) else { return }
+    groupsOfMember[parts[0], default: []].insert(parts[1])
+  }
 
   func groups(of name: String, primary: UInt32) -> Set<String> {
     var groups = groupsOfMember[name] ?? []

@@ -52,6 +52,12 @@ struct NameSources: Sendable {
     "files", "compat", "db", "systemd", "extrausers", "altfiles", "mymachines", "cache", "lwres", "usrfiles",
   ]
 
+  /// sss stands in stock configurations that have no sssd: it needs a configuration.
+  static func hasSSSD(_ system: System) -> Bool {
+    if system.exists("/etc/sssd/sssd.conf") || system.exists("/usr/etc/sssd/sssd.conf") { return true }
+    return ((try? system.list("/etc/sssd/conf.d")) ?? []).contains { $0.ends(with: ".conf") }
+  }
+
   /// Sources of people that cannot be read here: sss, ldap, winbind …
   var external: [String] { passwd.filter { !Self.local.contains($0) } }
 }

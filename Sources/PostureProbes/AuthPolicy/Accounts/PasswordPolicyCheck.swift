@@ -57,8 +57,7 @@ struct PasswordPolicyCheck {
       return rule(false, QualitySettings(.pwquality).values, absence(modules))
     }
     var settings = QualitySettings(QualitySettings.Kind(module: line.module))
-    settings.read(context.system)
-    for argument in line.arguments { settings.set(argument, line.place) }
+    settings.read(context.system, line)
     return rule(settings.isEnforcing, settings.values, because + settings.because)
   }
 
@@ -101,6 +100,10 @@ struct PasswordPolicyCheck {
     let counting = lines.filter { $0.module == "pam_faillock.so" && $0.isInstalled }
     func line(_ mode: String) -> PAM.Line? { counting.first { $0.arguments.contains(mode) } }
     guard let asked = line("preauth"), let failed = line("authfail") else {
+      if let tally = lines.first(where: { $0.module == "pam_tally2.so" && $0.isInstalled }) {
+        let settings = PAM.FailLockSettings(tally2: tally.arguments)
+        return rule(settings.deny > 0, values(settings), [reason(tally)])
+      }
       return rule(false, values(nil), [Reason("pam.noModule", lines.first.map { Place($0.place.file) })])
     }
     let settings = PAM.FailLockSettings(context.system, failed.arguments, failed.place)
@@ -117,14 +120,26 @@ struct PasswordPolicyCheck {
 }
 
 extension PAM {
+  /// Modules that ask for the new password and leave it to those that follow.
+  private static let askingModules: Set<String> = ["unix", "pwquality", "cracklib", "pwhistory", "passwdqc"]
+
   /// Whether a change of password fails where the module of this line refuses, and everything else agrees.
   func refusal(by place: Place, of service: String) -> Bool {
     guard case .success(let stacks) = stacks(of: service), stacks.own.doubt == nil else { return false }
     let entries = stacks[.password]
+    var isTaken = false
     let code = Evaluator.run(entries) { index in
       let entry = entries[index]
-      if entry.place == place { return Code(20) }
+      let mayAsk = !entry.arguments.contains("use_authtok")
+      if entry.place == place {
+        // pam_passwdqc leaves a password to others that others have asked for.
+        isTaken = mayAsk || entry.name != "passwdqc"
+        return Code(20)
+      }
       guard modules.has(entry.module) else { return .moduleUnknown }
+      // What was refused is taken away, and a module that may not ask for another fails.
+      if isTaken, !mayAsk { return Code(20) }
+      if mayAsk, Self.askingModules.contains(entry.name) { isTaken = false }
       switch entry.name {
       case "deny": return Code(20)
       // Sources that do not know a local user.

@@ -40,7 +40,7 @@ struct QualitySettings {
 
   private let kind: Kind
   private var numbers: [String: Int]
-  private var isForRoot = false
+  private var isForRoot: Bool
   private var places: [String: Place] = [:]
   /// Names in the order of printing.
   private static let names = [
@@ -52,6 +52,7 @@ struct QualitySettings {
 
   init(_ kind: Kind) {
     self.kind = kind
+    isForRoot = kind == .passwdqc
     switch kind {
     case .pwquality:
       numbers = ["minlen": 8, "difok": 1, "retry": 1, "dictcheck": 1, "enforcing": 1]
@@ -76,31 +77,37 @@ struct QualitySettings {
     return counts + [("dictcheck", .bool(numbers["dictcheck"] != 0)), ("enforceForRoot", .bool(isForRoot))]
   }
 
-  mutating func read(_ system: System) {
-    guard kind == .pwquality else {
-      if kind == .passwdqc { read(system, "/etc/passwdqc.conf") }
-      return
+  /// The files of the module, then the arguments of its line.
+  mutating func read(_ system: System, _ line: PAM.Line) {
+    if kind == .pwquality { readFiles(system) }
+    for argument in line.arguments {
+      let parts = argument.split(separator: "=", maxSplits: 1).map(String.init)
+      set(parts.first ?? "", parts.count > 1 ? parts[1] : "", line.place, system)
     }
+  }
+
+  private mutating func readFiles(_ system: System) {
     let main = ["/etc/security/pwquality.conf", "/usr/etc/security/pwquality.conf"]
     if let path = main.first(where: system.exists) { read(system, path) }
     let folder = "/etc/security/pwquality.conf.d"
     for name in (try? system.list(folder)) ?? [] where name.ends(with: ".conf") { read(system, "\(folder)/\(name)") }
   }
 
+  /// A file that names another is passed over: it might name itself.
   private mutating func read(_ system: System, _ path: String) {
-    for entry in ConfigurationLines(system, path) { set(entry.name, entry.value, entry.place) }
+    for entry in ConfigurationLines(system, path) where entry.name != "config" {
+      set(entry.name, entry.value, entry.place, system)
+    }
   }
 
-  /// One argument of the module's line.
-  mutating func set(_ argument: String, _ place: Place) {
-    let parts = argument.split(separator: "=", maxSplits: 1).map(String.init)
-    set(parts.first ?? "", parts.count > 1 ? parts[1] : "", place)
-  }
-
-  private mutating func set(_ name: String, _ value: String, _ place: Place) {
+  private mutating func set(_ name: String, _ value: String, _ place: Place, _ system: System) {
     switch name {
     case "enforce_for_root": isForRoot = true
-    case "enforce" where kind == .passwdqc: isForRoot = value == "everyone"
+    case "enforce" where kind == .passwdqc:
+      isForRoot = value == "everyone"
+      numbers["enforcing"] = value == "none" ? 0 : 1
+    // Read where it stands; without it pam_passwdqc reads no file.
+    case "config" where kind == .passwdqc: read(system, value)
     case "min" where kind == .passwdqc:
       guard let shortest = value.split(separator: ",").compactMap({ Int($0) }).min() else { return }
       numbers["minlen"] = shortest

@@ -11,6 +11,9 @@ struct UserRecords {
     var source: Account.Source
   }
 
+  /// Where userdb(8) looks for records.
+  static let folders = ["/etc/userdb", "/run/userdb", "/run/host/userdb", "/usr/local/lib/userdb", "/usr/lib/userdb"]
+
   private let system: System
   private(set) var records: [Record] = []
   private(set) var failures: [(path: String, reason: System.Unreadable)] = []
@@ -18,9 +21,7 @@ struct UserRecords {
   init(_ system: System) {
     self.system = system
     read("/var/lib/systemd/home", suffix: ".identity", .homed)
-    for folder in ["/etc/userdb", "/run/userdb", "/run/host/userdb", "/usr/local/lib/userdb", "/usr/lib/userdb"] {
-      read(folder, suffix: ".user", .userdb)
-    }
+    for folder in Self.folders { read(folder, suffix: ".user", .userdb) }
   }
 
   private mutating func read(_ folder: String, suffix: String, _ source: Account.Source) {

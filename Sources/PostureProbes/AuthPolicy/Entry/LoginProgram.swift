@@ -13,14 +13,16 @@ struct LoginProgram {
     usesPAM = Self.usesPAM(path, context)
   }
 
-  /// BusyBox login uses PAM only if it is linked with it; a system without any PAM file has no other rules than its own.
+  /// Where no PAM file is, or the login is BusyBox's, the program itself tells whether it is linked with libpam: there
+  /// are systems without, and a login that finds none of its files lets nobody in.
   private static func usesPAM(_ path: String, _ context: AuthContext) -> Bool {
     let system = context.system
     let hasPAM = ["login", "other"].contains(where: context.pam.hasService)
     let real = system.exists(path) ? path : "/usr" + path
-    guard hasPAM, Programs.isBusyBox(real, system) else { return hasPAM || !Self.hasBusyBox(system) }
+    if hasPAM, !Programs.isBusyBox(real, system) { return true }
+    if !hasPAM, Self.hasBusyBox(system) { return false }
     guard let binary = try? system.read(real, cap: 4 << 20), binary.bytes.count > 4096 else {
-      return context.pam.hasService("login")
+      return hasPAM ? context.pam.hasService("login") : context.pam.modules.hasLibrary
     }
     return ByteSearch.contains(binary.bytes, "libpam.so")
   }

@@ -49,7 +49,7 @@ extension PAM {
     /// nil: somebody whom a directory knows.
     let account: Account?
     let group: Group
-    let entry: Entry
+    var entry: Entry
     /// Names of the modules in the auth stack of the same call.
     var authModules: Set<String> = []
 

@@ -22,6 +22,9 @@ struct PAM: Sendable {
     /// PAM_TTY.
     var terminal: String?
 
+    /// PAM_SILENT: sudo lets no module say anything.
+    var isSilent: Bool { ["sudo", "sudo-i"].contains(service) }
+
     init(_ service: String) { self.service = service }
   }
 
@@ -86,7 +89,7 @@ struct PAM: Sendable {
     return stacks[group].filter { $0.kind == .module }.map { entry in
       Line(
         module: Path.name(of: entry.module), arguments: entry.arguments, place: entry.place,
-        isInstalled: modules.has(entry.module))
+        isInstalled: modules.has(entry.module) && !ModuleModels.isRemoved(entry.name, self))
     }
   }
 

@@ -11,7 +11,10 @@ extension PAM {
 
     init(_ system: System, _ distribution: Distribution, isDebian: Bool, _ version: Version?) {
       self.system = system
-      folders = ["/etc/pam.d", "/usr/lib/pam.d"] + Self.vendor(distribution, isDebian, version)
+      // The others came with 1.2.0.
+      let isOld = version.map { $0 < Version(1, 2) } ?? false
+      folders =
+        ["/etc/pam.d"] + (isOld ? [] : ["/usr/lib/pam.d"] + Self.vendor(distribution, isDebian, version))
       // Seen with Debian 12; the search came with the rewrite in 1.6.
       includesSearch = !(isDebian && (version ?? Version(1, 5)) < Version(1, 6))
     }
@@ -80,6 +83,11 @@ extension PAM {
 
     /// This disk shows which modules there are.
     var areKnown: Bool { !folders.isEmpty }
+
+    /// Whether libpam itself, or a module for it, is on this disk.
+    var hasLibrary: Bool {
+      areKnown || Self.candidates(system).contains { system.exists("\(Path.folder(of: $0))/libpam.so.0") }
+    }
 
     /// Whether libpam can load what a line names. It adds no suffix. Where this disk has no folder of modules at all,
     /// nothing can be said, and the line is believed.

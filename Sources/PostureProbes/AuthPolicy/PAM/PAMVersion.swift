@@ -50,11 +50,13 @@ extension PAM.Version {
     "rhel:7": .init(1, 1, 8), "rhel:8": .init(1, 3, 1), "rhel:9": .init(1, 5, 1), "rhel:10": .init(1, 6, 1),
     "fedora:38": .init(1, 5, 2), "fedora:39": .init(1, 5, 3), "fedora:41": .init(1, 6, 1), "fedora:42": .init(1, 7, 0),
     "fedora:43": .init(1, 7, 1), "amzn:2": .init(1, 1, 8), "amzn:2023": .init(1, 5, 1), "sles:12": .init(1, 1, 8),
-    "sles:15": .init(1, 3, 0),
+    "sles:15": .init(1, 3, 0), "opensuse-leap:15": .init(1, 3, 0),
   ]
 
   private static func ofRelease(_ release: String, _ distribution: Distribution) -> PAM.Version? {
-    let family = distribution.like.contains("rhel") ? "rhel" : distribution.id
+    // Oracle's says that it is like Fedora, and means Red Hat's of the same number.
+    let isRedHat = distribution.like.contains("rhel") || distribution.id == "ol"
+    let family = isRedHat ? "rhel" : distribution.id
     return releases["\(distribution.id):\(release)"] ?? releases["\(family):\(release)"]
   }
 }

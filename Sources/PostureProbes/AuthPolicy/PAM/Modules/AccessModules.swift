@@ -71,7 +71,9 @@ extension PAM {
     private func apply(_ text: String, _ decision: inout Decision) -> Bool {
       let separators = question.value("listsep") ?? ", \t"
       let colon = question.value("fieldsep")?.first ?? ":"
-      for line in text.lines() where !line.hasPrefix("#") {
+      // The module passes over a line that does not end.
+      let lines = text.lines()
+      for line in text.ends(with: "\n") ? lines[...] : lines.dropLast() where !line.hasPrefix("#") {
         let parts = line.split(separator: colon, maxSplits: 2)
         guard parts.count == 3, let sign = parts[0].first, sign == "+" || sign == "-" else { continue }
         let code: Code = sign == "+" ? .success : .permissionDenied
@@ -136,8 +138,13 @@ extension PAM {
       }
       if question.call.isRemote { return nil }
       if let terminal = question.call.terminal { return lower == ASCII.lowercased(terminal) }
-      // Hosts and networks have a dot or a slash: nobody at a terminal comes from there.
-      return word.contains { "./".contains($0) } ? false : nil
+      // Where it is not known, whoever comes chooses one, or none, and then the service is the origin.
+      return Self.isTerminal(lower) || lower == PAM.serviceName(question.call.service) ? nil : false
+    }
+
+    private static func isTerminal(_ name: String) -> Bool {
+      if ["tty", "pts/", "hvc", "lxc/", "vc/"].contains(where: name.hasPrefix) || name == "console" { return true }
+      return name.hasPrefix(":") && name.dropFirst().first?.isNumber == true
     }
   }
 }

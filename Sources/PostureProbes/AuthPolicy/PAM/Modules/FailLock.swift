@@ -32,7 +32,8 @@ extension PAM {
     /// Seconds; 0: for ever.
     var unlockTime = 600
     var rootUnlockTime: Int?
-    var interval = 900
+    /// Seconds in which the failures have to come; nil: whenever they came.
+    var interval: Int? = 900
     var deniesRoot = false
     var adminGroup: String?
     /// Where the value of `deny` was read.
@@ -42,10 +43,19 @@ extension PAM {
       let conf = arguments.last { $0.hasPrefix("conf=") }.map { String($0.dropFirst(5)) }
       let paths = conf.map { [$0] } ?? ["/etc/security/faillock.conf", "/usr/etc/security/faillock.conf"]
       if let path = paths.first(where: system.exists), let text = system.text(path) { read(text, path) }
-      for argument in arguments {
-        let parts = argument.split(separator: "=", maxSplits: 1).map(String.init)
-        if set(parts.first ?? "", parts.count > 1 ? parts[1] : "") { self.place = place ?? self.place }
-      }
+      for argument in arguments where set(argument) { self.place = place ?? self.place }
+    }
+
+    /// The arguments of pam_tally2, which has no file and no bounds but these.
+    init(tally2 arguments: [String]) {
+      (deny, unlockTime, interval) = (0, 0, nil)
+      for argument in arguments { set(argument) }
+    }
+
+    @discardableResult
+    private mutating func set(_ argument: String) -> Bool {
+      let parts = argument.split(separator: "=", maxSplits: 1).map(String.init)
+      return set(parts.first ?? "", parts.count > 1 ? parts[1] : "")
     }
 
     private mutating func read(_ text: String, _ path: String) {
@@ -81,7 +91,7 @@ extension PAM {
       let path = "\(folder)/\(account.name)"
       guard deny > 0, !isAdmin || deniesRoot, let file = try? system.read(path) else { return nil }
       let times = Self.failures(file.bytes)
-      guard let latest = times.max(), times.filter({ latest - $0 < interval }).count >= deny else { return nil }
+      guard let latest = times.max(), times.filter({ latest - $0 < interval ?? .max }).count >= deny else { return nil }
       let unlock = isAdmin ? rootUnlockTime ?? unlockTime : unlockTime
       return unlock > 0 && latest + unlock < Int(system.now) ? nil : Place(path)
     }

@@ -7,6 +7,8 @@ extension PAM.ModuleModels {
     "rootok": rootok, "nologin": nologin, "wheel": wheel, "securetty": securetty, "localuser": localuser,
     "usertype": usertype, "shells": shells, "succeed_if": PAM.SucceedIf.answer, "listfile": PAM.ListFile.answer,
     "faillock": PAM.FailLock.answer, "access": PAM.Access.answer, "time": PAM.TimeLimits.answer, "debug": debug,
+    "echo": echo, "cap": capabilities, "sepermit": PAM.SELinuxPermission.answer,
+    "selinux_permit": PAM.SELinuxPermission.answer,
   ]
 
   private static func granted(_ code: PAM.Code, _ question: PAM.ModuleQuestion, _ why: String) -> PAM.ModuleAnswer {
@@ -108,6 +110,36 @@ extension PAM.ModuleModels {
     } catch {
       return error == .missing
         ? .fixed(.authenticationError) : question.anything(question.unreadable(path, error))
+    }
+  }
+
+  /// Says something, and is content with that.
+  private static let echo: Model = { question in
+    let file = question.value("file") ?? ""
+    let isMissing = !file.isEmpty && ((try? question.system.status(file))?.size ?? 0) == 0
+    return granted(
+      isMissing || question.call.isSilent ? .ignore : .success, question, "pam_echo.so lets everybody through")
+  }
+
+  /// pam_cap: content with whoever has a line of capability.conf, whatever capabilities that gives.
+  private static let capabilities: Model = { question in
+    guard question.group == .auth else { return .fixed(.moduleUnknown) }
+    if question.has("autoauth") { return granted(.success, question, "pam_cap.so autoauth") }
+    let path = question.value("config") ?? "/etc/security/capability.conf"
+    do throws(System.Unreadable) {
+      let file = try question.system.read(path)
+      if file.isWritableByOthers { return .fixed(.ignore) }
+      let words = file.text.lines().map { $0.split(whereSeparator: \.isWhitespace) }
+      let named = words.filter { $0.first?.hasPrefix("#") == false }.flatMap { $0.dropFirst() }
+      guard let account = question.account else {
+        return named.isEmpty ? .fixed(.ignore) : question.anything(Cause("membershipUnknown", observed: path))
+      }
+      let isNamed = named.contains { word in
+        word == "*" || word == account.name || (word.hasPrefix("@") && account.isMember(of: String(word.dropFirst())))
+      }
+      return granted(isNamed ? .success : .ignore, question, "pam_cap.so: a line of \(path) is for \(account.name)")
+    } catch {
+      return error == .missing ? .fixed(.ignore) : question.anything(question.unreadable(path, error))
     }
   }
 

@@ -34,7 +34,7 @@ extension PAM {
     }
 
     /// Modules that went away, for trees that do not show which are installed.
-    private static func isRemoved(_ name: String, _ pam: PAM) -> Bool {
+    static func isRemoved(_ name: String, _ pam: PAM) -> Bool {
       guard !pam.modules.areKnown, let version = pam.version else { return false }
       switch name {
       case "tally", "tally2": return version >= Version(1, 5)
@@ -55,11 +55,11 @@ extension PAM {
     private static let plain: [String: Model] = [
       "permit": permit,
       "deny": always(.authenticationError, .authenticationError),
-      "warn": always(.ignore, .ignore), "echo": always(.ignore, .ignore),
+      "warn": always(.ignore, .ignore),
       "env": always(.ignore, .serviceError), "group": always(.ignore, nil), "faildelay": always(.ignore, nil),
       "issue": always(.ignore, nil), "keyinit": always(.ignore, nil), "mail": always(.ignore, nil),
       "lastlog": inactivity, "lastlog2": always(.ignore, .success),
-      "loginuid": always(nil, .ignore), "selinux": always(.authenticationError, nil), "cap": always(.ignore, nil),
+      "loginuid": always(nil, .ignore), "selinux": always(.authenticationError, nil),
       "limits": always(nil, nil), "umask": always(nil, nil), "mkhomedir": always(nil, nil), "motd": always(nil, nil),
       "namespace": always(nil, nil), "systemd": always(nil, nil), "elogind": always(nil, nil),
       "tty_audit": always(nil, nil), "setquota": always(nil, nil), "xauth": always(nil, nil),
@@ -91,14 +91,21 @@ extension PAM {
 
     /// Shuts accounts out that nobody has used for long.
     private static let inactivity: Model = { question in
-      .oneOf(
+      if question.account?.isRoot == true {
+        return .fixed(.success, grant: Cause("pamFilterGrants", observed: "pam_lastlog.so lets root through"))
+      }
+      if !question.system.exists("/var/log/lastlog") { return .fixed(.ignore) }
+      return .oneOf(
         [.success, .authenticationError],
         Cause("conditionUnknown", observed: "pam_lastlog.so: the day of the last login is not read"))
     }
 
-    /// Runs a program, whose exit status decides.
+    /// Runs a program, whose exit status decides; for another group than the one that is named, none.
     private static let command: Model = { question in
-      .oneOf(
+      let options = question.arguments.prefix { !$0.hasPrefix("/") }
+      let groups = options.filter { ASCII.lowercased($0).hasPrefix("type=") }.map { $0.dropFirst(5) }
+      if groups.contains(where: { $0 != question.group.rawValue }) { return .fixed(.ignore) }
+      return .oneOf(
         [.success, .systemError, .serviceError, .ignore],
         Cause("pamModuleNotModelled", observed: "\(question.entry.module) runs a program that decides"))
     }

@@ -5,13 +5,25 @@ extension PAM.ModuleModels {
   /// Modules that ask a person for a proof.
   static let proofs: [String: Model] = [
     "unix": PAM.UnixModule.answer, "unix_auth": PAM.UnixModule.answer, "unix_acct": PAM.UnixModule.answer,
-    "unix_ng": PAM.UnixModule.answer,
+    "unix_ng": PAM.UnixModule.answer, "extrausers": extrausers,
     "fprintd": fprintd, "fprint": fprintd, "howdy": face,
     "u2f": PAM.SecurityKeyModule.answer, "google_authenticator": PAM.OneTimeCodeModule.answer,
     "sss": directory("sss"), "ldap": directory("ldap"), "winbind": directory("winbind"), "krb5": kerberos,
     "lsass": directory("lsass"), "systemd_home": systemdHome, "pkcs11": smartCard, "p11": smartCard,
     "poldi": smartCard,
   ]
+
+  /// pam_unix over a second pair of files (Ubuntu), which knows nobody else.
+  private static let extrausers: Model = { question in
+    guard let account = question.account else { return .fixed(.userUnknown) }
+    if account.source == .extrausers { return PAM.UnixModule.answer(question) }
+    let path = "/var/lib/extrausers/passwd"
+    guard (question.system.text(path) ?? "").lines().contains(where: { $0.hasPrefix("\(account.name):") }) else {
+      return .fixed(.userUnknown)
+    }
+    return question.anything(
+      Cause("conditionUnknown", observed: "\(account.name) has a second row in \(path)", evidence: [Place(path)]))
+  }
 
   /// A finger, for whom prints are stored; never from afar.
   private static let fprintd: Model = { question in
@@ -50,7 +62,7 @@ extension PAM.ModuleModels {
   /// The password of a directory; a local account is not known there.
   private static func directory(_ source: String) -> Model {
     { question in
-      guard question.account == nil else { return localAccount(question) }
+      guard question.account == nil else { return localAccount(question, source) }
       if question.group == .account {
         return .oneOf(
           [.success, .permissionDenied],
@@ -66,6 +78,10 @@ extension PAM.ModuleModels {
   /// A principal may have the name of a local account. Who did not come in by it is none of its business later.
   private static let kerberos: Model = { question in
     guard question.group == .auth else { return .fixed(.ignore) }
+    if isBelowMinimum(question) || (question.has("ignore_root") && question.account?.name == "root") {
+      // There are two modules of this name, and each has its own word for it.
+      return .oneOf([.userUnknown, .ignore], Cause("conditionUnknown", observed: "pam_krb5.so minimum_uid"))
+    }
     return PAM.ModuleAnswer(
       ways: [
         .init(needs: .none, codes: [.authenticationError]),
@@ -73,15 +89,24 @@ extension PAM.ModuleModels {
       ], doubt: Cause("externalAccount", observed: "the Kerberos realm cannot be asked"))
   }
 
-  private static func localAccount(_ question: PAM.ModuleQuestion) -> PAM.ModuleAnswer {
+  /// Left to other modules by `minimum_uid=`.
+  private static func isBelowMinimum(_ question: PAM.ModuleQuestion) -> Bool {
+    guard let account = question.account, let least = question.value("minimum_uid").flatMap(UInt32.init) else {
+      return false
+    }
+    return account.uid < least
+  }
+
+  private static func localAccount(_ question: PAM.ModuleQuestion, _ source: String) -> PAM.ModuleAnswer {
     if question.has("ignore_unknown_user") { return .fixed(.ignore) }
+    if source == "ldap", isBelowMinimum(question) { return .fixed(.userUnknown) }
     if question.has("ignore_authinfo_unavail"), !isConfigured(question.system) { return .fixed(.ignore) }
     return PAM.ModuleAnswer(
       ways: [.init(needs: .none, codes: [isConfigured(question.system) ? .userUnknown : .authenticationUnavailable])])
   }
 
   private static func isConfigured(_ system: System) -> Bool {
-    ["/etc/sssd/sssd.conf", "/etc/nslcd.conf", "/etc/samba/smb.conf"].contains(where: system.exists)
+    NameSources.hasSSSD(system) || ["/etc/nslcd.conf", "/etc/samba/smb.conf"].contains(where: system.exists)
   }
 
   /// systemd-homed: the passphrase of the home. A record that is not homed's is unknown to it.

@@ -8,8 +8,47 @@ extension PAM {
 
     static let answer: ModuleModels.Model = { question in
       guard question.group == .auth else { return .fixed(.success) }
-      return SecurityKeyModule(question: question).answer()
+      return SecurityKeyModule(question: question).configured()
     }
+
+    // MARK: Options
+
+    private static let usualFile = "/etc/security/pam_u2f.conf"
+
+    private var version: Version? { PackageDatabase.of(question.system).version(of: .u2f) }
+
+    private func isSince(_ version: Version) -> Bool { self.version.map { $0 >= version } ?? false }
+
+    /// Since 1.4 a file may hold options, over which the arguments win. The module wants it safe from others, and fails
+    /// where it cannot have it.
+    private func configured() -> ModuleAnswer {
+      guard isSince(Version(1, 4)) else { return answer() }
+      let named = question.value("conf")
+      let path = named ?? Self.usualFile
+      do throws(System.Unreadable) {
+        let file = try question.system.read(path)
+        let isSafe = file.owner == 0 && !file.isWritableByGroup && !file.isWritableByOthers
+        guard isSafe, question.system.link(path) == nil else { return .fixed(.serviceError) }
+        var question = question
+        question.entry.arguments.insert(contentsOf: Self.options(file.text), at: 0)
+        return SecurityKeyModule(question: question).answer()
+      } catch {
+        switch error {
+        case .missing where named == nil: return answer()
+        case .denied, .tooLarge, .other: return question.anything(question.unreadable(path, error))
+        default: return .fixed(.serviceError)
+        }
+      }
+    }
+
+    /// `name = value` as the argument that it stands for.
+    private static func options(_ text: String) -> [String] {
+      text.lines().map { line in
+        line.prefix { $0 != "#" }.split(separator: "=", maxSplits: 1).map(\.trimmed).joined(separator: "=")
+      }
+    }
+
+    // MARK: Keys
 
     private func answer() -> ModuleAnswer {
       if question.has("alwaysok") {
@@ -40,7 +79,7 @@ extension PAM {
           ways: [.init(needs: .none, codes: [.userUnknown]), .init(needs: .none, codes: [.authenticationUnavailable])])
       }
       return .fixed(
-        .success,
+        isSince(Version(1, 3, 1)) ? .ignore : .success,
         grant: Cause("pamSkipsUnenrolled", observed: "pam_u2f.so nouserok, and \(account.name) has no key"))
     }
 
