@@ -26,7 +26,8 @@ public struct KeyringProbe: Probe {
   private static let parts: [@Sendable (KeyringContext) -> ProbeResult] = [
     VolumeDoors.look, SwapRemark.look, KernelKeyringDoor.look, MachineDoors.look, UnreadableHomes.look,
     ManagedHomeDoors.look,
-    FSCryptDoors.look, GnomeKeyringDoors.look, KWalletDoors.look, KeePassXCDoors.look, SSHKeyDoors.look,
+    FSCryptDoors.look, SecretProviders.look, GnomeKeyringDoors.look, KWalletDoors.look, KeePassXCDoors.look,
+    SSHKeyDoors.look,
   ]
 }
 

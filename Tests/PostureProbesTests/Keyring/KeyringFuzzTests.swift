@@ -51,7 +51,7 @@ struct KeyringFuzzTests {
         _ = try? archive.feed($0[...])
       },
       Reader(name: "user record", seed: Array(record.utf8)) {
-        _ = (try? JSONParser.parse($0)).map(ManagedHome.init)
+        _ = (try? JSONParser.parse($0)).map { ManagedHome($0, on: HomeMachine(id: "id", host: "box")) }
       },
       Reader(name: "names of volumes", seed: Array("my--vg-root--a".utf8)) {
         _ = BlockDevices.group(ofVolumeName: text($0))

@@ -200,15 +200,35 @@ struct KeyringInitrdTests: VolumeTrees {
   @Test func `a key that did not make it into the image is asked for`() throws {
     let tree = try tree(crypttab: "root UUID=11 /etc/keys/root.key luks\n")
     try tree.write("/etc/keys/root.key", "k")
-    try tree.write("/etc/dracut.conf.d/key.conf", "install_items+=\" /etc/keys/root.key \"\n")
     try tree.write("/etc/fstab", "/dev/mapper/root / ext4 x 0 1\n/dev/sda1 /boot ext4 x 0 1\n")
     // Nothing but settings says what is in it.
-    #expect(try root(tree).opening == .always)
+    for (settings, opening) in [
+      ("install_items+=\" /etc/x /etc/keys/root.key \"\n", Opening.always),
+      ("install_optional_items+=\" /etc/keys/root.key \"\n", .always),
+      ("install_items=\" \\\n  /etc/x \\\n  /etc/keys/root.key \"\n", .always),
+      ("install_items=\" /etc/x \"\n/etc/keys/root.key\n", .passcode),
+      ("my_install_items=\"/etc/keys/root.key\"", .passcode),
+      ("install_items+=\" /etc/keys/root.key \"\n", .always),
+    ] {
+      try tree.write("/etc/dracut.conf.d/key.conf", settings)
+      #expect(try root(tree).opening == opening, "\(settings)")
+    }
     try tree.write(
       "/boot/initramfs-6.1.img", InitrdBuilder.archive([("etc/crypttab", "root UUID=11 /etc/keys/root.key luks\n")]))
     #expect(try root(tree).opening == .passcode)
     try tree.write("/boot/initramfs-6.1.img", InitrdBuilder.archive("etc/keys/root.key"))
     #expect(try root(tree).opening == .always)
+  }
+
+  @Test(arguments: [
+    ("HOOKS=(base systemd sd-encrypt)\n", true), ("HOOKS=(\n  base systemd # early\n  sd-encrypt\n)\n", true),
+    ("HOOKS=(base systemd\n)\nsd-encrypt\n", false), ("#HOOKS=(\n#  sd-encrypt\n#)\nHOOKS=(base)\n", false),
+  ])
+  func `hooks of mkinitcpio, on one line or several`(settings: String, isThere: Bool) throws {
+    let tree = try tree(slots: 2, tokens: [("systemd-tpm2", 1, "")])
+    try tree.write("/\(plugin)", "")
+    try tree.write("/etc/mkinitcpio.conf", settings)
+    #expect(try root(tree).opening == (isThere ? Opening([.device], [.passcode]) : .passcode))
   }
 
   @Test func `plugins and clevis count by what is in the image`() throws {

@@ -69,8 +69,11 @@ struct KeyringSSHKeyTests {
 
   @Test func `keys of other programs, and what is no key`() {
     func key(_ text: String) -> SSHPrivateKey? { SSHPrivateKey(Array(text.utf8)) }
-    #expect(key("PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\nComment: x\n") == .open)
-    #expect(key("PuTTY-User-Key-File-2: ssh-rsa\r\nEncryption: aes256-cbc\r\n") == .passphrase)
+    // On Windows PuTTY ends lines in its own way.
+    for end in ["\n", "\r\n", "\r"] {
+      #expect(key("PuTTY-User-Key-File-3: ssh-ed25519\(end)Encryption: none\(end)Comment: x\(end)") == .open)
+      #expect(key("PuTTY-User-Key-File-2: ssh-rsa\(end)Encryption: aes256-cbc\(end)") == .passphrase)
+    }
     #expect(key("PuTTY-User-Key-File-3: ssh-ed25519\n") == .damaged("no Encryption line"))
     #expect(key("ssh-ed25519 AAAAC3Nza alice\n") == nil)
     #expect(key("") == nil)

@@ -46,6 +46,23 @@ struct KeyringStoresTests {
     #expect(door.answer == .unknown && door.cause?.code == "notModelled")
   }
 
+  @Test(arguments: [
+    ("/usr/bin/pass_secret_service", true), ("/opt/vault --serve", true),
+    ("/usr/bin/gnome-keyring-daemon --start", false),
+    ("/usr/bin/keepassxc", false), ("/usr/bin/ksecretd", false),
+  ])
+  func `a provider of which nothing is known is one all the same`(command: String, isOther: Bool) throws {
+    let tree = try tree(["\(Self.keyrings)/login.keyring": KeyringGnomeTests.plain])
+    try tree.write(
+      "/usr/share/dbus-1/services/org.freedesktop.secrets.service",
+      "[D-BUS Service]\nName=org.freedesktop.secrets\nExec=\(command)\n")
+    #expect(try tree.examine().gaps.map(\.cause.code) == (isOther ? ["notModelled"] : []))
+    if isOther { #expect(try defaults(tree).isEmpty) }
+    // Of a service with another name nothing follows.
+    try tree.write("/usr/share/dbus-1/services/org.freedesktop.secrets.service", "[D-BUS Service]\nName=x\nExec=/x\n")
+    #expect(try tree.examine().gaps.isEmpty)
+  }
+
   @Test func `settings of KWallet, the person's and the machine's`() throws {
     for (own, common, isDefault) in [
       ("", "", true), ("[Wallet]\nEnabled=false\n", "", false), ("[Wallet]\nEnabled=0\n", "", false),
@@ -122,6 +139,27 @@ struct KeyringStoresTests {
   }
 
   // MARK: Homes
+
+  @Test func `homes of systemd-homed by what this machine made of them`() throws {
+    let mine = String(repeating: "0a", count: 16)
+    let bound = "\"binding\":{\"other\":{\"storage\":\"directory\"},\"\(mine)\":{\"storage\":\"luks\"}}"
+    func section(_ match: String) -> String {
+      "\"binding\":{\"\(mine)\":{}},\"perMachine\":[{\(match),\"storage\":\"directory\"}],\"storage\":\"luks\""
+    }
+    for (record, id, opening) in [
+      (bound, mine, Opening.passcode), (bound, "", nil), (section("\"matchMachineId\":\"\(mine)\""), mine, .always),
+      (section("\"matchMachineId\":[\"x\",\"\(mine)\"]"), mine, .always),
+      (section("\"matchMachineId\":\"x\""), mine, .passcode),
+      (section("\"matchMachineId\":\"\(mine)\""), "", nil), (section("\"matchHostname\":\"box\""), mine, .always),
+      (section("\"matchHostname\":\"other\""), mine, .passcode),
+    ] as [(String, String, Opening?)] {
+      let tree = try FixtureTree(["/etc/hostname": "box\n", "/etc/machine-id": "\(id)\n"])
+      try tree.write(
+        "/var/lib/systemd/home/bob.identity",
+        "{\"userName\":\"bob\",\"privileged\":{\"hashedPassword\":[\"$6$x$y\"]},\(record)}")
+      #expect(try tree.door("home:bob")?.opening == opening, "\(record) \(id)")
+    }
+  }
 
   @Test func `homes of systemd-homed whose password is empty`() throws {
     func record(_ secrets: String) -> String {

@@ -44,6 +44,10 @@ struct KeyringUnlockTests: VolumeTrees {
     #expect(try root(tree).opening == .passcode)
     try tree.write("/etc/crypttab", "root /dev/sdb none luks,header=UUID=11\n")
     #expect(try root(tree).opening == .passcode)
+    let line = try numbered(crypttab: "", line: "rd.luks.name=#=root rd.luks.options=#=header=/boot/luks.hdr")
+    try line.write("/dev/sda2", "nothing")
+    try line.write("/boot/luks.hdr", LUKSBuilder.image(LUKSBuilder.metadata(slots: 1)))
+    #expect(try root(line).opening == .passcode)
   }
 
   @Test func `GRUB's own token`() throws {
@@ -54,6 +58,13 @@ struct KeyringUnlockTests: VolumeTrees {
     #expect(try codes(tree).contains("latentSlot"))
     try tree.write("/boot/grub2/grub.cfg", "cryptomount -u 11 -P tpm2\n")
     #expect(try root(tree).opening == both)
+    for folder in ["/boot/efi/EFI/sles", "/efi/EFI/debian"] {
+      try tree.write("/boot/grub2/grub.cfg", "normal\n")
+      try tree.write("\(folder)/grub.cfg", "cryptomount -u 11 --protector tpm2\n")
+      #expect(try root(tree).opening == both)
+      try tree.write("\(folder)/grub.cfg", "configfile /grub2/grub.cfg\n")
+      #expect(try root(tree).opening == .passcode)
+    }
   }
 
   @Test func `clevis' null pin hides nothing, and is no server`() throws {
@@ -141,6 +152,44 @@ struct KeyringUnlockTests: VolumeTrees {
     #expect(try root(tree).opening == .always)
   }
 
+  @Test(arguments: [
+    ("/dev/disk/by-uuid/22:/keys/root.key", Opening.always), ("/dev/disk/by-uuid/22:/keys/root.key:10", .always),
+    ("/dev/disk/by-uuid/33:/keys/root.key", Opening([.token])), ("none", Opening([.token])),
+  ])
+  func `a key on the machine's own boot partition, by Debian's script`(key: String, opening: Opening) throws {
+    let tree = try tree(
+      crypttab: "root UUID=11 \(key) luks,initramfs,keyscript=passdev\n",
+      fstab: "/dev/mapper/root / ext4 x 0 1\nUUID=22 /boot ext4 x 0 2\n")
+    #expect(try root(tree).opening == opening)
+  }
+
+  @Test(arguments: [
+    ("/media/stick vfat noauto,user", Opening([.token])), ("/media/stick vfat noauto,x-systemd.automount", .always),
+    ("/boot vfat noauto", .always), ("/media/stick vfat nofail", .always),
+  ])
+  func `a medium that fstab leaves to a person is put in`(row: String, opening: Opening) throws {
+    let tree = try tree(
+      crypttab: "root UUID=11 /key:LABEL=stick luks\n",
+      fstab: "/dev/mapper/root / ext4 x 0 1\nLABEL=stick \(row) 0 0\n")
+    #expect(try root(tree).opening == opening)
+    let observed = try root(tree).cause?.observed
+    #expect(observed == (opening == .always ? "/key:LABEL=stick is readable with the disk alone" : nil))
+  }
+
+  @Test func `bytes of a disk are a key, without sysfs by the kernel's names`() throws {
+    for (device, opening) in [("/dev/sda", Opening.always), ("/dev/sdb", Opening([.token])), ("UUID=11", .always)] {
+      let field = try tree(
+        crypttab: "root UUID=11 \(device.replacing("UUID=", with: "/dev/disk/by-uuid/")) luks,keyfile-offset=512\n")
+      #expect(try root(field).opening == opening, "\(device)")
+      let word = try numbered(crypttab: "", slots: 1, line: "cryptdevice=UUID=#:root cryptkey=\(device):2048:2048")
+      #expect(try root(word).opening == opening, "\(device)")
+    }
+    for (name, disk) in [
+      ("sda3", "sda"), ("sda", "sda"), ("xvda1", "xvda"), ("nvme0n1p2", "nvme0n1"), ("nvme0n1", "nvme0n1"),
+      ("mmcblk0p1", "mmcblk0"), ("dm-0", nil), ("sd", nil), ("", nil),
+    ] { #expect(BlockDevices.disk(ofPartition: name) == disk, "\(name)") }
+  }
+
   // MARK: Words for the kernel
 
   @Test func `words with a number replace the options of crypttab, words for all reach only volumes without a row`()
@@ -217,6 +266,8 @@ struct KeyringUnlockTests: VolumeTrees {
     try arch.write("/etc/fstab", boot)
     #expect(try arch.door("volume:a")?.opening == .passcode)
     try arch.write("/etc/mkinitcpio.conf", "FILES=(/crypto_keyfile.bin)\nHOOKS=(base encrypt)\n")
+    #expect(try arch.door("volume:a")?.opening == .always)
+    try arch.write("/etc/mkinitcpio.conf", "FILES=(\n  /crypto_keyfile.bin # key\n)\nHOOKS=(base encrypt)\n")
     #expect(try arch.door("volume:a")?.opening == .always)
     // With /boot in the volume itself the boot loader asks.
     try arch.write("/etc/fstab", "/dev/mapper/a / ext4 x 0 1\n")

@@ -231,6 +231,14 @@ struct KeyringVolumesTests: VolumeTrees {
     #expect(try root(tree).opening == both)
   }
 
+  @Test func `where a key file is named no plugin is asked, and the file is asked for where it is missing`() throws {
+    let tree = try tree(
+      crypttab: "root UUID=11 /etc/keys/root.key luks\n", slots: 2, tokens: [("systemd-tpm2", 1, "")])
+    try tree.write("/usr/lib/cryptsetup/libcryptsetup-token-systemd-tpm2.so", "")
+    #expect(try root(tree).opening == .passcode)
+    #expect(try codes(tree).contains("latentSlot"))
+  }
+
   @Test func `the command line of the kernel counts as crypttab does`() throws {
     let uuid = "11111111-2222-4333-8444-555555555555"
     let tree = try tree(
@@ -277,6 +285,18 @@ struct KeyringVolumesTests: VolumeTrees {
     try tree.write("/etc/crypttab", "root UUID=11 none luks,try-empty-password=yes\n")
     try tree.write("/dev/sda2", LUKSBuilder.image(LUKSBuilder.metadata(slots: 1)))
     #expect(try root(tree).answer == .unknown)
+    // A word that Debian's initial RAM disk does not know.
+    tree.makeFolder("/usr/share/initramfs-tools")
+    #expect(try root(tree).opening == .passcode)
+  }
+
+  @Test(arguments: [
+    "plain", "tcrypt", "tcrypt-hidden", "tcrypt-system", "tcrypt-veracrypt", "tcrypthidden,luks", "tcryptsystem",
+  ])
+  func `words that say by themselves that there is no header`(option: String) throws {
+    let tree = try tree(crypttab: "root UUID=11 none \(option)\n")
+    try tree.write("/dev/sda2", "nothing")
+    #expect(try root(tree).opening == .passcode)
   }
 
   @Test func `an empty passphrase opens what it was tried on, and nothing else`() {

@@ -27,7 +27,7 @@ enum DefaultStoreRemarks {
   // MARK: Unlocked at login
 
   /// Services through which somebody comes in with a password.
-  private static let services = ["gdm-password", "lightdm", "sddm", "greetd", "lxdm", "login"]
+  static let services = ["gdm-password", "lightdm", "sddm", "greetd", "lxdm", "login"]
   private static let modules: [(prefix: String, modules: [String])] = [
     ("secrets@gnome-keyring:", ["pam_gnome_keyring.so"]),
     ("secrets@kwallet:", ["pam_kwallet5.so", "pam_kwallet.so"]),

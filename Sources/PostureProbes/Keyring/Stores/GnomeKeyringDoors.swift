@@ -44,11 +44,27 @@ enum GnomeKeyringDoors {
     let chosen = context.providers.serves(.gnomeKeyring) ? defaultCollection(home, folder) : nil
     result.doors = files.prefix(mostFiles).map { file in
       var door = door(home, folder, file)
+      if file == "login\(suffix)", door.opening == .passcode { unlock(&door, context, home) }
       door.isDefault = String(file.dropLast(suffix.count)) == chosen
       door.liesOn = context.volumes.door(holding: home.path(folder))
       return door
     }
     return result
+  }
+
+  /// Its password may come from somewhere else than from a person: of two ways in the easier one is open as well.
+  private static func unlock(_ door: inout Door, _ context: KeyringContext, _ home: Home) {
+    guard let unlocker = KeyringUnlocker.find(context, home) else { return }
+    door.because.append(Reason("keyring.unlockedAtLogin", unlocker.place))
+    door.opening = unlocker.opening.map { $0.or(.passcode) }
+    door.cause =
+      switch unlocker.opening {
+      case nil:
+        Cause("notModelled", observed: "\(unlocker.script) unlocks the keyring with what does not show")
+      case .always?:
+        Cause("openSecret", observed: "\(unlocker.script) unlocks the keyring with what is on the disk")
+      default: Cause("deviceBoundOnly", observed: "\(unlocker.script) unlocks the keyring on this hardware by itself")
+      }
   }
 
   /// The old place counts only where the present one is missing.

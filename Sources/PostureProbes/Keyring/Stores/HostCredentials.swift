@@ -32,7 +32,7 @@ enum HostCredentials {
 
   static func door(_ context: KeyringContext) -> Door? {
     let system = context.system
-    let hasHostKey = (try? system.status(hostKey))?.kind == .regular
+    let hasHostKey = hasHostKey(system)
     let plain = files(system, "credstore")
     let sealed = files(system, "credstore.encrypted")
     guard hasHostKey || !plain.isEmpty || !sealed.isEmpty else { return nil }
@@ -41,13 +41,15 @@ enum HostCredentials {
     return hasHostKey ? hostKeyDoor(context) : sealedDoor(context, sealed[0])
   }
 
+  static func hasHostKey(_ system: System) -> Bool { (try? system.status(hostKey))?.kind == .regular }
+
   private static func files(_ system: System, _ folder: String) -> [String] {
     tops.flatMap { top in
       ((try? system.list("\(top)/\(folder)")) ?? []).prefix(mostFiles).map { "\(top)/\(folder)/\($0)" }
     }
   }
 
-  private static func seal(_ system: System, _ path: String) -> Seal {
+  static func seal(_ system: System, _ path: String) -> Seal {
     (try? system.read(path)).map { Seal($0.bytes) } ?? .unknown
   }
 

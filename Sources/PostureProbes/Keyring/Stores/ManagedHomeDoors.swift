@@ -36,7 +36,7 @@ enum ManagedHomeDoors {
       door.proof = Door.Proof(.header, .failed, reason: words)
       return door
     }
-    let found = ManagedHome(record)
+    let found = ManagedHome(record, on: HomeMachine(system))
     door.opening = found.opening
     door.because = [Reason("homed.\(found.storage)", file: path)]
     door.proof = Door.Proof(.header, .ok)
@@ -58,8 +58,8 @@ struct ManagedHome: Hashable, Sendable {
   let opening: Opening?
   var isEncrypted: Bool { ["luks", "fscrypt"].contains(storage) }
 
-  init(_ record: JSON) {
-    storage = Self.storage(record)
+  init(_ record: JSON, on machine: HomeMachine) {
+    storage = Self.storage(record, machine)
     switch storage {
     case "luks", "fscrypt": opening = Self.ways(record)
     case "directory", "subvolume": opening = .always
@@ -67,10 +67,18 @@ struct ManagedHome: Hashable, Sendable {
     }
   }
 
-  /// By machine in `binding`, by default in the record itself.
-  private static func storage(_ record: JSON) -> String {
-    let binding = record["binding"]?.members?.lazy.compactMap { $0.value["storage"]?.string }.first
-    return binding ?? record["storage"]?.string ?? "unknown"
+  /// What this machine made of it in `binding`, else what the record wants on such a machine, else on any.
+  private static func storage(_ record: JSON, _ machine: HomeMachine) -> String {
+    let bindings = record["binding"]?.members ?? []
+    if let bound = machine.binding(bindings)?["storage"]?.string { return bound }
+    // Of several machines it may be any.
+    if machine.id == nil, bindings.count > 1 { return "unknown" }
+    return (record["perMachine"]?.array ?? []).reduce(record["storage"]?.string ?? "unknown") { storage, section in
+      guard let wanted = section["storage"]?.string, wanted != storage, machine.matches(section) != false else {
+        return storage
+      }
+      return machine.matches(section) == true ? wanted : "unknown"
+    }
   }
 
   /// nil without the section that only root may read: what opens it does not show.

@@ -42,9 +42,12 @@ enum SSHPrivateKey: Hashable, Sendable {
 
   private static func putty(_ bytes: [UInt8]) -> SSHPrivateKey? {
     guard bytes.starts(with: "PuTTY-User-Key-File-".utf8) else { return nil }
-    let lines = String(decoding: bytes.prefix(512), as: UTF8.self).lines()
-    guard let line = lines.first(where: { $0.hasPrefix("Encryption: ") }) else { return .damaged("no Encryption line") }
-    return line == "Encryption: none" ? .open : .passphrase
+    // PuTTY takes either character for the end of a line, and on Windows writes both.
+    let lines = bytes.prefix(512).split { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }
+    guard let line = lines.first(where: { $0.starts(with: "Encryption: ".utf8) }) else {
+      return .damaged("no Encryption line")
+    }
+    return line.elementsEqual("Encryption: none".utf8) ? .open : .passphrase
   }
 
   // MARK: PEM (RFC 7468, RFC 1421)

@@ -1,3 +1,5 @@
+import Posture
+
 /// Which programs could serve secrets here: those that are installed.
 ///
 /// The files of one that is gone stay in people's homes; new secrets no longer go there. KeePassXC is none of them: it
@@ -9,11 +11,16 @@ struct SecretProviders {
   }
 
   private let installed: Set<Name>
+  /// What answers for secrets and is none of those: its program, and the file that says so.
+  private let other: (program: String, place: Place)?
 
+  private static let service = "org.freedesktop.secrets"
   private static let programs: [Name: [String]] = [
     .gnomeKeyring: ["gnome-keyring-daemon"], .kwallet: ["kwalletd5", "kwalletd6", "kwalletd", "ksecretd"],
     .oo7: ["oo7-daemon"],
   ]
+  /// It serves while it runs, and has a row of its own.
+  private static let keePassXC = "keepassxc"
   private static let programFolders = [
     "/usr/bin", "/usr/libexec", "/usr/lib", "/usr/local/bin", "/run/current-system/sw/bin",
   ]
@@ -22,12 +29,14 @@ struct SecretProviders {
   ]
 
   init(_ system: System) {
-    let services = Self.serviceFolders.flatMap { folder in
+    let files = Self.serviceFolders.flatMap { folder in
       ((try? system.list(folder)) ?? []).filter {
         $0.contains("secret") || $0.contains("kwallet") || $0.contains("oo7")
       }
-      .compactMap { system.text("\(folder)/\($0)") }
+      .map { "\(folder)/\($0)" }
     }
+    let services = files.compactMap(system.text)
+    other = files.lazy.compactMap { Self.other($0, system) }.first
     installed = Set(
       Name.allCases.filter { name in
         let programs = Self.programs[name] ?? []
@@ -36,11 +45,30 @@ struct SecretProviders {
       })
   }
 
+  private static func other(_ path: String, _ system: System) -> (program: String, place: Place)? {
+    guard let text = system.text(path), let file = try? GLibKeyFile(text),
+      file.entry("D-BUS Service", "Name")?.value == service
+    else { return nil }
+    let known = programs.values.joined() + [keePassXC]
+    guard !known.contains(where: text.contains), let command = file.entry("D-BUS Service", "Exec") else { return nil }
+    return (String(command.value.prefix { $0 != " " }), Place(path, line: command.line))
+  }
+
   func has(_ name: Name) -> Bool { installed.contains(name) }
+
+  /// New secrets may go to a program of which nothing is known.
+  static func look(_ context: KeyringContext) -> ProbeResult {
+    var result = ProbeResult()
+    guard let (program, place) = context.providers.other, !context.people.isEmpty else { return result }
+    let cause = Cause("notModelled", observed: "\(program) serves secrets", evidence: [place])
+    result.gaps = [Gap(cause, checks: [.keyring, .deviceBinding])]
+    return result
+  }
 
   /// Whether new secrets can go to collections of this kind. Where no provider shows at all, whoever made the files is
   /// taken to be somewhere else.
   func serves(_ name: Name) -> Bool {
-    installed.isEmpty || installed.contains(name) || (name == .gnomeKeyring && installed.contains(.oo7))
+    (installed.isEmpty && other == nil) || installed.contains(name)
+      || (name == .gnomeKeyring && installed.contains(.oo7))
   }
 }

@@ -74,20 +74,34 @@ final class BlockDevices {
   /// The device that a source of fstab or crypttab names, as far as it is there.
   func device(source: String) -> Device? {
     guard let path = Self.path(ofSource: source) else { return nil }
-    if path.hasPrefix("/dev/mapper/"), let device = device(mapping: Path.name(of: path)) { return device }
+    if let device = Self.mappingName(ofPath: path).flatMap(device(mapping:)) { return device }
     if let target = system.link(path), let device = device(Path.name(of: target)) { return device }
-    if let device = device(Path.name(of: path)), path == "/dev/\(device.name)" { return device }
-    // /dev/VG/LV
-    let parts = path.split(separator: "/")
-    guard parts.count == 3, parts[0] == "dev" else { return nil }
-    return device(mapping: Self.volumeName(parts[1], parts[2]))
+    return device(Path.name(of: path)).flatMap { path == "/dev/\($0.name)" ? $0 : nil }
   }
 
-  /// The disk that a partition is on, by the kernel's names; nil for what is no partition that sysfs shows.
+  /// The disk that a partition is on, by the kernel's names; nil for what is neither of the two.
   func disk(ofSource source: String) -> String? {
-    guard let device = device(source: source) else { return nil }
+    guard let device = device(source: source) else { return diskByName(source) }
     if folders[device.name] != nil { return device.name }
     return folders.first { system.exists("\($0.value)/\(device.name)/dev") }?.key
+  }
+
+  /// Where sysfs does not show it.
+  private func diskByName(_ source: String) -> String? {
+    guard let path = Self.path(ofSource: source) else { return nil }
+    let name = Path.name(of: system.link(path) ?? path)
+    return system.link(path) != nil || path == "/dev/\(name)" ? Self.disk(ofPartition: name) : nil
+  }
+
+  /// `sda` for sda3, `nvme0n1` for nvme0n1p2, a disk for itself; nil for what is no name of a disk.
+  static func disk(ofPartition name: String) -> String? {
+    let stem = name.prefix { !$0.isNumber }
+    let rest = name.dropFirst(stem.count)
+    if ["sd", "hd", "vd", "xvd"].contains(where: { stem.hasPrefix($0) && stem.count > $0.count }) {
+      return rest.allSatisfy(\.isNumber) ? String(stem) : nil
+    }
+    guard ["nvme", "mmcblk"].contains(String(stem)) else { return nil }
+    return String(name.prefix(upTo: name.lastIndex(of: "p") ?? name.endIndex))
   }
 
   /// The path of `UUID=…` and its like below /dev/disk; a path as it is; nil for what is no device.
@@ -102,6 +116,31 @@ final class BlockDevices {
     }
     return source.hasPrefix("/") ? source : nil
   }
+
+  private static let byName = "/dev/disk/by-id/dm-name-"
+  private static let byNumber = "/dev/disk/by-id/dm-uuid-"
+
+  /// Device mapper's name of what a path names: /dev/mapper/NAME, /dev/GROUP/VOLUME, or udev's links by name and number.
+  static func mappingName(ofPath path: String) -> String? {
+    if path.hasPrefix(byName) { return String(path.dropFirst(byName.count)) }
+    if path.hasPrefix("\(byNumber)CRYPT-") {
+      // CRYPT-LUKS2-NUMBER-NAME, CRYPT-PLAIN-NAME
+      let parts = path.dropFirst(byNumber.count).split(separator: "-", maxSplits: 3)
+      return parts.count == 4 && parts[2].count == 32
+        ? String(parts[3]) : parts.dropFirst(2).joined(separator: "-")
+    }
+    let parts = path.split(separator: "/")
+    guard parts.count == 3, parts[0] == "dev", !["disk", "block", "md"].contains(parts[1]) else { return nil }
+    return parts[1] == "mapper" ? String(parts[2]) : volumeName(parts[1], parts[2])
+  }
+
+  /// The number of a logical volume behind that of its group, where a path names it by those.
+  static func volumeNumber(ofPath path: String) -> String? {
+    let prefix = "\(byNumber)LVM-"
+    return path.hasPrefix(prefix) ? String(path.dropFirst(prefix.count)) : nil
+  }
+
+  static func isEncrypted(path: String) -> Bool { path.hasPrefix("\(byNumber)CRYPT-") }
 
   /// Device mapper's name of a logical volume: a hyphen within a name is doubled.
   static func volumeName(_ group: Substring, _ volume: Substring) -> String {

@@ -47,9 +47,10 @@ struct GroundFinder {
   private func look(_ mount: MountTable.Mount, _ depth: Int) -> Ground {
     switch mount.type {
     case "overlay", "overlayfs", "aufs": return overlay(mount, depth)
-    case "zfs", "bcachefs", "nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "ceph", "fuse.sshfs", "tmpfs", "ramfs",
-      "rootfs", "ecryptfs":
-      return unknown("\(mount.point) is a file system of type \(mount.type)", mount.place)
+    case "zfs", "bcachefs", "nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "ceph", "tmpfs", "ramfs", "rootfs":
+      return unknownType(mount)
+    case "ecryptfs": return stacked(mount, depth)
+    case _ where mount.type.hasPrefix("fuse."): return stacked(mount, depth)
     default: break
     }
     if let device = mount.number.flatMap(devices.device(number:)) ?? devices.device(source: mount.source) {
@@ -60,6 +61,35 @@ struct GroundFinder {
 
   private func unknown(_ observed: String, _ place: Place?) -> Ground {
     .unknown(Cause("notModelled", observed: observed, evidence: place.map { [$0] }))
+  }
+
+  private func unknownType(_ mount: MountTable.Mount) -> Ground {
+    unknown("\(mount.point) is a file system of type \(mount.type)", mount.place)
+  }
+
+  /// A file system over another's folder may encrypt what it writes there, or not: what holds the folder may do.
+  private func stacked(_ mount: MountTable.Mount, _ depth: Int) -> Ground {
+    guard let host = host(of: mount.source, mount).map({ ground(of: $0, depth: depth + 1) }), host.soleMapping != nil
+    else { return unknownType(mount) }
+    return host
+  }
+
+  /// A folder that is mounted once more, or a file that holds a file system.
+  private func isCopy(_ mount: MountTable.Mount) -> Bool {
+    Self.plainTypes.contains(mount.type)
+      || mount.options.contains { ["bind", "rbind", "loop"].contains($0.prefix { $0 != "=" }) }
+  }
+
+  private static let plainTypes: Set = [
+    "none", "auto", "swap", "ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "vfat", "exfat", "ntfs", "ntfs3",
+    "squashfs",
+    "erofs", "iso9660", "udf",
+  ]
+
+  /// The mount that holds a folder or file which another is made of; nil for what is no such path.
+  private func host(of path: String, _ mount: MountTable.Mount) -> MountTable.Mount? {
+    guard path.hasPrefix("/"), !path.hasPrefix("/dev/") else { return nil }
+    return mounts.mount(holding: path, except: mount.point)
   }
 
   // MARK: With sysfs
@@ -103,11 +133,7 @@ struct GroundFinder {
 
   /// The layer that takes what is written, and those below it.
   private func overlay(_ mount: MountTable.Mount, _ depth: Int) -> Ground {
-    let folders = mount.options.flatMap { option -> [String] in
-      let value = option.split(separator: "=", maxSplits: 1).last ?? ""
-      if option.hasPrefix("upperdir=") { return [String(value)] }
-      return option.hasPrefix("lowerdir=") ? value.split(separator: ":").map(String.init) : []
-    }
+    let folders = OverlayLayers(mount.options).folders
     let hosts = folders.compactMap { mounts.mount(holding: $0) }.filter { $0.point != mount.point && $0.point != "/" }
     guard !hosts.isEmpty else { return unknown("\(mount.point) is an overlay of folders not to be seen", mount.place) }
     return joined(hosts.map { ground(of: $0, depth: depth + 1) })
@@ -119,22 +145,33 @@ struct GroundFinder {
     guard let path = BlockDevices.path(ofSource: source) ?? (source == "/dev/root" ? source : nil) else {
       return unknown("\(mount.point) comes from \(source)", mount.place)
     }
+    if let host = host(of: path, mount) {
+      return isCopy(mount) ? ground(of: host, depth: depth + 1) : stacked(mount, depth)
+    }
     if let found = mapping(making: path) { return ground(of: found, mount, depth) }
-    if path.hasPrefix("/dev/mapper/") { return logicalVolume(Path.name(of: path), mount, depth) }
-    let parts = path.split(separator: "/")
-    if parts.count == 3, parts[1] != "disk", parts[1] != "block", parts[1] != "md", parts[0] == "dev" {
-      return logicalVolume(BlockDevices.volumeName(parts[1], parts[2]), mount, depth)
+    if BlockDevices.isEncrypted(path: path) { return hidden(mount) }
+    if BlockDevices.volumeNumber(ofPath: path) != nil {
+      return logicalVolume(VolumeGroup.all(system).first { $0.holds(path) }, mount, depth)
+    }
+    if let name = BlockDevices.mappingName(ofPath: path) {
+      // A mapping of which nothing says who makes it, by a name that installers give encrypted ones.
+      guard let group = BlockDevices.group(ofVolumeName: name), group != "luks" else { return hidden(mount) }
+      return logicalVolume(VolumeGroup(group, system), mount, depth)
     }
     return partition(path, mount)
+  }
+
+  private func hidden(_ mount: MountTable.Mount) -> Ground {
+    unknown("what \(mount.source) lies on does not show", mount.place)
   }
 
   private func mapping(making path: String) -> Mapping? { Self.mapping(making: path, system, mappings) }
 
   static func mapping(making path: String, _ system: System, _ mappings: [Mapping]) -> Mapping? {
     let target = system.link(path).map { Path.name(of: $0) }
+    let name = BlockDevices.mappingName(ofPath: path)
     return mappings.first { mapping in
-      path == "/dev/mapper/\(mapping.name)" || (path == "/dev/disk/by-id/dm-name-\(mapping.name)")
-        || (target == mapping.name && path.hasPrefix("/dev/disk/"))
+      name == mapping.name || (target == mapping.name && path.hasPrefix("/dev/disk/"))
     }
   }
 
@@ -147,20 +184,10 @@ struct GroundFinder {
     return .mapping(mapping.name, on: ground(of: below, mount, depth + 1))
   }
 
-  /// LVM keeps a text copy of each group's metadata, with the devices that it was last seen on.
-  private func logicalVolume(_ name: String, _ mount: MountTable.Mount, _ depth: Int) -> Ground {
-    let hidden = unknown("what \(mount.source) lies on does not show", mount.place)
-    // A mapping of which nothing says who makes it, by a name that installers give encrypted ones.
-    guard let group = BlockDevices.group(ofVolumeName: name), group != "luks" else { return hidden }
-    guard let notes = system.text("/etc/lvm/backup/\(group)"), depth < Self.mostLayers else {
-      return mappings.isEmpty ? .plain : hidden
-    }
-    let legs = notes.lines().compactMap { line -> String? in
-      let words = line.trimmed.split(separator: "\"")
-      return words.count >= 2 && words[0].hasPrefix("device = ") ? String(words[1]) : nil
-    }
-    guard !legs.isEmpty else { return hidden }
-    return once("group \(group)", mount.place) { joined(legs.map { byName($0, mount, depth + 1) }) }
+  private func logicalVolume(_ group: VolumeGroup?, _ mount: MountTable.Mount, _ depth: Int) -> Ground {
+    guard let group, depth < Self.mostLayers else { return mappings.isEmpty ? .plain : hidden(mount) }
+    guard !group.devices.isEmpty else { return hidden(mount) }
+    return once("group \(group.name)", mount.place) { joined(group.devices.map { byName($0, mount, depth + 1) }) }
   }
 
   /// A partition by name or number. Where a mapping is made that no other row accounts for, the file system with this

@@ -51,9 +51,11 @@ struct MountTable: Sendable {
     } catch { return ("", error == .missing ? nil : Crypttab.gap(path, error)) }
   }
 
-  /// The mount whose tree holds `path`.
-  func mount(holding path: String) -> Mount? {
-    mounts.filter { Self.isInside(path, $0.point) }.max { $0.point.utf8.count < $1.point.utf8.count }
+  /// The mount whose tree holds `path`, of those that are not at `point`.
+  func mount(holding path: String, except point: String? = nil) -> Mount? {
+    mounts.filter { Self.isInside(path, $0.point) && $0.point != point }.max {
+      $0.point.utf8.count < $1.point.utf8.count
+    }
   }
 
   static func isInside(_ path: String, _ folder: String) -> Bool {

@@ -7,11 +7,7 @@ enum SwapRemark {
     var result = ProbeResult()
     guard let root = volumes.mounts.mount(holding: "/"), volumes.ground(of: root) != .plain else { return result }
     for swap in volumes.mounts.swaps where !swap.source.contains("zram") {
-      let ground =
-        volumes.devices.device(source: swap.source) == nil && swap.source.hasPrefix("/")
-          && !swap.source.hasPrefix("/dev/")
-        ? volumes.mounts.mount(holding: swap.source).map(volumes.ground) : volumes.ground(of: swap)
-      guard ground == .plain else { continue }
+      guard volumes.ground(of: swap) == .plain else { continue }
       let cause = Cause("plainSwap", observed: "\(swap.source) is not encrypted", evidence: [swap.place])
       result.remarks.append(Remark(cause, check: .disk))
     }

@@ -5,8 +5,8 @@ struct UnlockPlan: Hashable, Sendable {
   /// Where the key comes from without anybody typing it.
   enum Key: Hashable, Sendable {
     case none
-    /// A file, and what opens the place that it lies on; nil: not known.
-    case file(Opening?, Place)
+    /// A file by its name, and what opens the place that it lies on; nil: not known.
+    case file(String, Opening?, Place)
     /// Handed over by a program or a service that is not known.
     case handedOver(Cause)
     /// A script that asks a person and needs this.
@@ -16,6 +16,8 @@ struct UnlockPlan: Hashable, Sendable {
   }
 
   var key: Key
+  /// A key file is named, whether it is there or not.
+  var namesKeyFile = false
   /// Kinds of token that the options name: `tpm2`, `fido2`, `pkcs11`.
   var named: Set<String> = []
   /// Kinds of token whose plugin is there.
@@ -39,7 +41,7 @@ struct UnlockPlan: Hashable, Sendable {
     case .clevis: return hasClevis
     case .tpm2, .fido2, .pkcs11:
       guard let device = token.device else { return false }
-      return named.contains(device) || (key == .none && plugins.contains(device))
+      return named.contains(device) || (key == .none && !namesKeyFile && plugins.contains(device))
     }
   }
 }

@@ -6,26 +6,28 @@ struct UnlockPlanner {
   let volumes: Volumes
   private var system: System { volumes.system }
 
-  /// `isEarly`: in the initial RAM disk.
-  func plan(_ mapping: Mapping, isEarly: Bool) -> UnlockPlan {
-    let entry = entry(mapping, isEarly: isEarly)
+  /// `entry`: what counts as its row; `isEarly`: in the initial RAM disk.
+  func plan(_ mapping: Mapping, _ entry: CrypttabEntry, isEarly: Bool) -> UnlockPlan {
     let tools = UnlockingTools(system)
     let disk = volumes.initialRAMDisk
     let devices = ["tpm2", "fido2", "pkcs11"]
     var plan = UnlockPlan(key: key(mapping, entry, isEarly: isEarly))
+    plan.namesKeyFile = entry.keyFile != nil
     plan.named = Set(devices.filter(entry.names))
     plan.plugins = Set(devices.filter(isEarly ? disk.hasPlugin : tools.hasPlugin))
     plan.hasClevis = isEarly ? disk.hasClevis : tools.hasClevis
     plan.hasGRUBWithTPM = tools.hasGRUBWithTPM
-    plan.triesEmptyPassword = entry.isOn("try-empty-password")
-    plan.isHeadless = entry.isOn("headless") && !isScripted(entry, isEarly: isEarly)
+    // Words of systemd's alone.
+    let isScripted = isScripted(entry, isEarly: isEarly)
+    plan.triesEmptyPassword = entry.isOn("try-empty-password") && !isScripted
+    plan.isHeadless = entry.isOn("headless") && !isScripted
     plan.slot = entry.option("key-slot") ?? entry.option("keyslot")
     plan.gap = isEarly ? disk.fault : nil
     return plan
   }
 
   /// What the initial RAM disk's own crypttab says where it has a row, with what the command line says.
-  private func entry(_ mapping: Mapping, isEarly: Bool) -> CrypttabEntry {
+  func entry(_ mapping: Mapping, isEarly: Bool) -> CrypttabEntry {
     let bare = CrypttabEntry(
       name: mapping.name, source: mapping.source ?? "", keyFile: nil, options: [], place: mapping.place)
     var row = isEarly ? volumes.initialRow(of: mapping) ?? mapping.entry : mapping.entry
@@ -72,7 +74,7 @@ struct UnlockPlanner {
     if entry.isThrowAway { return .throwAway }
     let isScripted = isScripted(entry, isEarly: isEarly)
     if isScripted, let script = entry.option("keyscript"), Path.name(of: script) != "cat" {
-      return key(fromScript: script, entry)
+      return key(fromScript: script, mapping, entry)
     }
     if let named = entry.keyFile {
       let key = key(fromFile: named, mapping, entry, isEarly: isEarly, isRequired: true)
@@ -92,13 +94,13 @@ struct UnlockPlanner {
 
   /// A key file beside the name of a device holds the key as that device alone can read it (crypttab(5)).
   private func sealed(_ key: UnlockPlan.Key, _ entry: CrypttabEntry) -> UnlockPlan.Key {
-    guard case .file(let place?, let at) = key else { return key }
+    guard case .file(let name, let place?, let at) = key else { return key }
     let asksPIN = entry.isOn("tpm2-pin")
     if entry.names("tpm2") {
-      return .file(place.and(asksPIN ? Opening([.device, .passcode]) : Opening([.device])), at)
+      return .file(name, place.and(asksPIN ? Opening([.device, .passcode]) : Opening([.device])), at)
     }
-    if entry.names("pkcs11") { return .file(place.and(Opening([.token])), at) }
-    return entry.names("fido2") ? .file(place.and(Opening([.passcode, .token])), at) : key
+    if entry.names("pkcs11") { return .file(name, place.and(Opening([.token])), at) }
+    return entry.names("fido2") ? .file(name, place.and(Opening([.passcode, .token])), at) : key
   }
 
   private func key(
@@ -106,19 +108,20 @@ struct UnlockPlanner {
   ) -> UnlockPlan.Key {
     if let colon = named.lastIndex(of: ":"), named.hasPrefix("/") {
       let device = String(named[named.index(after: colon)...])
-      return .file(opening(ofDevice: device, mapping), entry.place)
+      return .file(named, opening(ofDevice: device, mapping), entry.place)
     }
-    if named.hasPrefix("/dev/") { return .file(opening(ofDevice: named, mapping), entry.place) }
+    if named.hasPrefix("/dev/") { return .file(named, opening(ofDevice: named, mapping), entry.place) }
     guard named.hasPrefix("/"), let status = try? system.status(named) else {
       return isEarly && volumes.initialRAMDisk.holds(named)
-        ? .file(openingOfRAMDisk(mapping), placeInRAMDisk(named)) : missing(named, entry, isRequired)
+        ? keyInRAMDisk(named, mapping) : missing(named, entry, isRequired)
     }
     if status.kind == .other {
       return .handedOver(
         Cause("notModelled", observed: "a service at \(named) hands over the key", evidence: [entry.place]))
     }
     guard status.kind == .regular else { return .none }
-    return isEarly ? earlyKey(named, mapping) : .file(volumes.opening(ofPath: named, before: mapping), Place(named))
+    return isEarly
+      ? earlyKey(named, mapping) : .file(named, volumes.opening(ofPath: named, before: mapping), Place(named))
   }
 
   /// Where the file is not there, systemd asks. It may lie on a file system that is not mounted below this root.
@@ -126,14 +129,14 @@ struct UnlockPlanner {
     guard isRequired, let mount = volumes.mounts.mount(holding: named), mount.point != "/",
       (try? system.list(mount.point))?.isEmpty != false
     else { return .none }
-    return .file(volumes.opening(of: volumes.ground(of: mount)), entry.place)
+    return .file(named, volumes.opening(of: volumes.ground(of: mount)), entry.place)
   }
 
   /// In the initial RAM disk only what was copied into it can be read, or what lies on a volume that needs no key.
   private func earlyKey(_ path: String, _ mapping: Mapping) -> UnlockPlan.Key {
-    if volumes.initialRAMDisk.holds(path) { return .file(openingOfRAMDisk(mapping), placeInRAMDisk(path)) }
+    if volumes.initialRAMDisk.holds(path) { return keyInRAMDisk(path, mapping) }
     guard let mount = volumes.mounts.mount(holding: path), volumes.ground(of: mount) == .plain else { return .none }
-    return .file(.always, Place(path))
+    return .file(path, .always, Place(path))
   }
 
   /// The initial RAM disk lies in /boot. On the encrypted volume itself, the boot loader has asked for its passphrase.
@@ -143,16 +146,17 @@ struct UnlockPlanner {
     return ground.mappings.contains(mapping.name) ? .passcode : volumes.opening(of: ground)
   }
 
-  private func placeInRAMDisk(_ path: String) -> Place {
-    if case .contents = volumes.initialRAMDisk.image, let image = volumes.initialRAMDisk.path { return Place(image) }
-    return Place(path)
+  private func keyInRAMDisk(_ path: String, _ mapping: Mapping) -> UnlockPlan.Key {
+    var file = path
+    if case .contents = volumes.initialRAMDisk.image { file = volumes.initialRAMDisk.path ?? path }
+    return .file(path, openingOfRAMDisk(mapping), Place(file))
   }
 
   /// A medium that has to be put in is a token; one that the system mounts anyway is what it lies on, and one on the
   /// same disk is always there.
   private func opening(ofDevice device: String, _ mapping: Mapping) -> Opening? {
     if device == "/dev/zero" || device == "/dev/null" { return .always }
-    if let mount = volumes.mounts.mounts.first(where: { volumes.isSame($0.source, device) }) {
+    if let mount = volumes.mounts.mounts.first(where: { volumes.isSame($0.source, device) }), !isPutIn(device) {
       return volumes.opening(of: volumes.ground(of: mount))
     }
     guard let here = volumes.devices.disk(ofSource: device), let source = mapping.source else {
@@ -161,19 +165,30 @@ struct UnlockPlanner {
     return here == volumes.devices.disk(ofSource: source) ? .always : Opening([.token])
   }
 
+  /// What fstab leaves for a person to mount, but for the machine's own boot partition.
+  private func isPutIn(_ device: String) -> Bool {
+    volumes.mounts.fstab.contains { row in
+      row.options.contains("noauto") && !row.options.contains("x-systemd.automount")
+        && !["/boot", "/efi"].contains { MountTable.isInside(row.point, $0) } && volumes.isSame(row.source, device)
+    }
+  }
+
   // MARK: Key scripts
 
   /// Scripts that come with Debian's cryptsetup, by their names.
-  private func key(fromScript script: String, _ entry: CrypttabEntry) -> UnlockPlan.Key {
+  private func key(fromScript script: String, _ mapping: Mapping, _ entry: CrypttabEntry) -> UnlockPlan.Key {
     switch Path.name(of: script) {
     case "decrypt_keyctl", "decrypt_ssl", "decrypt_gnupg", "askpass":
       return .asked(.passcode, entry.place)
     case "decrypt_gnupg-sc", "decrypt_opensc": return .asked(Opening([.passcode, .token]), entry.place)
     case "ykluks-keyscript": return .asked(Opening([.passcode, .token]), entry.place)
-    case "passdev": return .file(Opening([.token]), entry.place)
+    case "passdev":
+      // DEVICE:PATH[:TIMEOUT]
+      let device = String((entry.keyFile ?? "").prefix { $0 != ":" })
+      return .file(entry.keyFile ?? script, opening(ofDevice: device, mapping), entry.place)
     case "decrypt_derived":
       guard let other = entry.keyFile, let mapping = volumes.mapping(other), other != entry.name else { break }
-      return .file(volumes.opening(of: .mapping(mapping.name, on: .plain)), entry.place)
+      return .file("the key of \(other)", volumes.opening(of: .mapping(mapping.name, on: .plain)), entry.place)
     default: break
     }
     return .handedOver(

@@ -22,8 +22,14 @@ struct UnlockingTools {
 
   /// Whether GRUB asks the TPM: without a menu that could say so, as its token says.
   var hasGRUBWithTPM: Bool {
-    let menus = ["/boot/grub2/grub.cfg", "/boot/grub/grub.cfg", "/boot/efi/EFI/opensuse/grub.cfg"].compactMap(
-      system.text)
+    let menus = (["/boot/grub2", "/boot/grub"] + bootLoaderFolders).compactMap { system.text("\($0)/grub.cfg") }
     return menus.isEmpty || menus.contains { $0.contains("tpm2") }
+  }
+
+  /// The folder of each distribution on the EFI system partition.
+  private var bootLoaderFolders: [String] {
+    ["/boot/efi/EFI", "/efi/EFI"].flatMap { top in
+      ((try? system.list(top)) ?? []).prefix(64).map { "\(top)/\($0)" }
+    }
   }
 }

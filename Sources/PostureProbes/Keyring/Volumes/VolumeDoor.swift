@@ -4,15 +4,21 @@ import Posture
 struct VolumeDoor {
   private let volumes: Volumes
   private let mapping: Mapping
+  private let isEarly: Bool
+  private let planner: UnlockPlanner
+  /// What its row in crypttab, the initial RAM disk and the command line come to.
+  private let entry: CrypttabEntry
 
   init(_ volumes: Volumes, _ mapping: Mapping) {
     self.volumes = volumes
     self.mapping = mapping
+    isEarly = volumes.isEarly(mapping)
+    planner = UnlockPlanner(volumes: volumes)
+    entry = planner.entry(mapping, isEarly: isEarly)
   }
 
   func look() -> (door: Door, remarks: [Cause]) {
-    let isEarly = volumes.isEarly(mapping)
-    let plan = UnlockPlanner(volumes: volumes).plan(mapping, isEarly: isEarly)
+    let plan = planner.plan(mapping, entry, isEarly: isEarly)
     if plan.key == .throwAway { return (throwAway(), []) }
     if !hasHeader {
       return (door(VolumeWays(withoutHeader: plan, isTyped: true, mapping.place), .init(.none, .ok)), [])
@@ -78,11 +84,17 @@ struct VolumeDoor {
   /// False for plain dm-crypt and TrueCrypt, which keep no list of ways in.
   private var hasHeader: Bool {
     if ["PLAIN", "TCRYPT", "LOOPAES"].contains(mapping.kind) { return false }
-    return !(mapping.entry.map { $0.has("plain") || $0.has("tcrypt") || $0.has("tcrypt-veracrypt") } ?? false)
+    return !Self.headerless.contains(where: entry.has)
   }
 
+  /// Each of them alone says so, in systemd's words or Debian's.
+  private static let headerless = [
+    "plain", "tcrypt", "tcrypt-hidden", "tcrypt-system", "tcrypt-veracrypt", "tcrypthidden", "tcryptsystem",
+    "veracrypt",
+  ]
+
   private var headerPath: String {
-    if let detached = mapping.entry?.option("header") { return BlockDevices.path(ofSource: detached) ?? detached }
+    if let detached = entry.option("header") { return BlockDevices.path(ofSource: detached) ?? detached }
     return BlockDevices.path(ofSource: mapping.source ?? "") ?? "/dev/\(mapping.source ?? mapping.name)"
   }
 }

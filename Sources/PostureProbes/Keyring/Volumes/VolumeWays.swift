@@ -142,20 +142,20 @@ struct VolumeWays: Hashable, Sendable {
     case .handedOver(let why):
       because.append(Reason("crypttab.handedOver", why.evidence?.first))
       unknown(why)
-    case .file(let way, let at): takeKeyFile(way, at, isAlone: tried.count < 2)
+    case .file(let name, let way, let at): takeKeyFile(name, way, at, isAlone: tried.count < 2)
     }
   }
 
   /// Of the slots without a token one is the key file's; which, does not show.
-  private mutating func takeKeyFile(_ way: Opening?, _ at: Place, isAlone: Bool) {
+  private mutating func takeKeyFile(_ name: String, _ way: Opening?, _ at: Place, isAlone: Bool) {
     if !isAlone { add(.passcode, "luks.passphrase") }
     guard let way else {
       because.append(Reason("crypttab.keyFile", at))
-      unknown(Cause("unknownDoor", observed: "what opens \(at.file) is not known", evidence: [at]))
+      unknown(Cause("unknownDoor", observed: "what opens \(name) is not known", evidence: [at]))
       return
     }
     if way == .always {
-      takeAlways("keyFileBesideLock", "\(at.file) is readable with the disk alone", at, "crypttab.keyFile")
+      takeAlways("keyFileBesideLock", "\(name) is readable with the disk alone", at, "crypttab.keyFile")
     } else {
       add(way, "crypttab.keyFile", at)
     }

@@ -76,12 +76,12 @@ final class Volumes {
     return found
   }
 
-  /// A mapping that no row of fstab accounts for.
+  /// A mapping that no row of fstab accounts for, nor a group of logical volumes that is mounted.
   private lazy var stray: Mapping? = {
+    let paths = (mounts.fstab + mounts.swaps).compactMap { BlockDevices.path(ofSource: $0.source) }
+    let groups = VolumeGroup.all(system).filter { $0.isAccounted(by: paths) }
     let used = Set(
-      (mounts.fstab + mounts.swaps).compactMap { row in
-        BlockDevices.path(ofSource: row.source).flatMap { GroundFinder.mapping(making: $0, system, mappings) }
-      })
+      (paths + groups.flatMap(\.devices)).compactMap { GroundFinder.mapping(making: $0, system, mappings) })
     return mappings.first { mapping in
       if let entry = mapping.entry, entry.isThrowAway || entry.has("swap") { return false }
       return !used.contains(mapping)

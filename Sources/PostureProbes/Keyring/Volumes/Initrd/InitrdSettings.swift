@@ -45,8 +45,10 @@ struct InitrdSettings: Sendable {
 
   func holds(_ path: String) -> Bool {
     let dracut = texts("/etc/dracut.conf", "/etc/dracut.conf.d", "/usr/lib/dracut/dracut.conf.d")
+    let lists = ["install_items", "install_optional_items"]
     let files =
-      mkinitcpio.flatMap { Self.words($0, after: "FILES") } + dracut.flatMap { Self.words($0, after: "install_items") }
+      mkinitcpio.flatMap { Self.words($0, after: "FILES") }
+      + dracut.flatMap { text in lists.flatMap { Self.words(text, after: $0) } }
     let patterns = texts("/etc/cryptsetup-initramfs/conf-hook").flatMap { Self.words($0, after: "KEYFILE_PATTERN") }
     return files.contains(path) || patterns.contains { Glob.matches(path, $0) } || isAlpineKey(path)
   }
@@ -67,15 +69,33 @@ struct InitrdSettings: Sendable {
     }
   }
 
-  /// The words of `NAME=(a b)`, `NAME+=" a b "`.
+  /// The words of `NAME=(a b)`, `NAME+=" a b "`, which may go over several lines.
   private static func words(_ text: String, after name: String) -> [String] {
-    text.lines().flatMap { line -> [String] in
-      let line = line.drop { $0 == " " || $0 == "\t" }
-      guard line.hasPrefix(name), let equals = line.firstIndex(of: "="),
-        ["", "+"].contains(line[line.index(line.startIndex, offsetBy: name.count)..<equals])
-      else { return [] }
-      let value = line[line.index(after: equals)...].prefix { $0 != "#" }
-      return value.split { " \t()\"'".contains($0) }.map(String.init)
+    /// What ends the value that is being read.
+    var end: Character?
+    return text.lines().flatMap { line -> [String] in
+      var rest = line.prefix { $0 != "#" }
+      if end == nil {
+        guard let value = value(rest, of: name) else { return [] }
+        end = value.first.flatMap { closing[$0] }
+        rest = end == nil ? value : value.dropFirst()
+      }
+      if let mark = end.flatMap(rest.firstIndex) {
+        rest = rest[..<mark]
+        end = nil
+      }
+      return rest.split { " \t()\"'\r\\".contains($0) }.map(String.init)
     }
+  }
+
+  private static let closing: [Character: Character] = ["(": ")", "\"": "\"", "'": "'"]
+
+  /// What stands behind `NAME=` or `NAME+=`.
+  private static func value(_ line: Substring, of name: String) -> Substring? {
+    let line = line.drop { $0 == " " || $0 == "\t" }
+    guard line.hasPrefix(name), let equals = line.firstIndex(of: "="),
+      ["", "+"].contains(line[line.index(line.startIndex, offsetBy: name.count)..<equals])
+    else { return nil }
+    return line[line.index(after: equals)...]
   }
 }
