@@ -5,6 +5,7 @@ struct PackageDatabase: Sendable {
     case pam
     case sshd
     case sudo
+    case polkit
   }
 
   private struct Entry {
@@ -30,6 +31,9 @@ struct PackageDatabase: Sendable {
 
   /// The version that is installed; nil where no database tells it.
   func version(of package: Package) -> PAM.Version? { entries[package]?.version }
+
+  /// Whether a database has the package, in a version that can be read or not.
+  func knows(_ package: Package) -> Bool { entries[package] != nil }
 
   /// Whether a database knows the package and says that it is no longer there.
   func isRemoved(_ package: Package) -> Bool { entries[package]?.isRemoved ?? false }
@@ -78,6 +82,7 @@ extension PackageDatabase.Package {
     case .pam: ["libpam0g", "libpam"]
     case .sshd: ["openssh-server"]
     case .sudo: ["sudo"]
+    case .polkit: ["polkitd", "policykit-1"]
     }
   }
 
@@ -86,6 +91,7 @@ extension PackageDatabase.Package {
     case .pam: "linux-pam"
     case .sshd: "openssh-server"
     case .sudo: "sudo"
+    case .polkit: "polkit"
     }
   }
 
@@ -95,6 +101,7 @@ extension PackageDatabase.Package {
     case .pam: "pam-"
     case .sshd: "openssh-"
     case .sudo: "sudo-"
+    case .polkit: "polkit-"
     }
   }
 }
