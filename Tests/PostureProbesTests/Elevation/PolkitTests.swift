@@ -144,6 +144,10 @@ struct PolkitTests {
     Form(whole: "var a, b = [\"bob\"]\n" + named("b.includes(s.user)"), asked, "notRequired"),
     Form(whole: named("b.includes(s.user)") + "var b = [\"bob\"]", asked, "notRequired"),
     Form(whole: "var b = [\"carol\"]; b.push(\"bob\");\n" + named("b.includes(s.user)"), "unknown", "unknown"),
+    Form(
+      whole:
+        "polkit.addRule(function(a, s) { var b = []; b.push(\"bob\"); if (b.includes(s.user)) return polkit.Result.YES; })",
+      "unknown", "unknown"),
     Form(whole: "let b = false\nb = true\n" + named("b"), "unknown", "unknown"),
     // A rule that has a name, or is added under another one.
     Form(

@@ -57,6 +57,10 @@ struct PolkitEvaluator {
     guard let first = statements.first else { return [.next] }
     let rest = statements.dropFirst()
     switch first {
+    case .evaluate(.call(.member(.name(let list), let method), _)) where PolkitScript.changing.contains(method):
+      var scope = scope
+      scope.names[list] = .unknown
+      return run(rest, scope)
     case .evaluate: return run(rest, scope)
     case .leave: return [.left]
     case .result(let expression): return [.result(expression.map { value($0, scope) } ?? .nothing)]

@@ -170,7 +170,8 @@ struct PolkitRuleFile {
       case "=", "+=", "-=", "++", "--":
         if at == 0 || !isDeclared(tokens[at - 1].token) { names.insert(name) }
       case ".":
-        if at + 2 < tokens.count, case .name(let method) = tokens[at + 2].token, changing.contains(method) {
+        if at + 2 < tokens.count, case .name(let method) = tokens[at + 2].token, PolkitScript.changing.contains(method)
+        {
           names.insert(name)
         }
       default: break
@@ -184,8 +185,6 @@ struct PolkitRuleFile {
     if case .name(let word) = before { return declaring.contains(word) }
     return before == .sign(",")
   }
-
-  private static let changing: Set = ["push", "pop", "shift", "unshift", "splice", "fill"]
 
   // MARK: Brackets
 
