@@ -95,6 +95,22 @@ struct JudgeTests {
     #expect(further.findings.first?.code == "intendedDoorLeadsToRoot")
   }
 
+  @Test func `an intended door of which cannot be told where it leads is undecided`() {
+    var policy = Policy.entry
+    policy.intended = [.init(door: "graphical@lightdm", subject: "kiosk", why: "public")]
+    let kiosk = Subject(name: "kiosk", uid: 1001, kind: .owner, account: .active, password: .locked)
+    let open = door("graphical@lightdm", .entry, "kiosk", .always)
+    for further in [door("polkit", .elevation, "kiosk", nil), door("ssh-key:alice:x", .secret, "alice", nil)] {
+      let evidence = judge([alice, kiosk], [open, further], policy)
+      #expect(evidence[.ownerAuthentication]?.result == .notRun)
+      #expect(evidence.verdict == .unknown)
+      #expect(evidence.findings.allSatisfy { $0.severity == .info })
+      let named = evidence[.ownerAuthentication]?.findings ?? []
+      #expect(evidence.findings.filter { named.contains($0.id) }.map(\.code) == ["unknownDoor"])
+    }
+    #expect(judge([alice, kiosk], [open, door("polkit", .elevation, "alice", nil)], policy).verdict == .pass)
+  }
+
   @Test func `a service's sudo rule is information`() {
     let backup = Subject(name: "backup", uid: 34, kind: .service, account: .active, password: .locked)
     let evidence = judge([alice, backup], [door("sudo", .elevation, "backup", .always)])

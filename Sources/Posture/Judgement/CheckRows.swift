@@ -82,13 +82,14 @@ struct CheckRows {
     return opening.and(front).answer
   }
 
-  /// Whether whoever enters as `subject` becomes root, or reads the secrets of somebody else, without proof.
-  func leadsFurther(_ subject: String) -> Bool {
-    facts.doors.contains { door in
+  /// Doors by which whoever enters as `subject` becomes root, or reads the secrets of somebody else, without proof; also
+  /// those of which that cannot be told.
+  func furtherDoors(from subject: String) -> [Door] {
+    facts.doors.filter { door in
       guard door.answer == .notRequired || door.answer == .unknown else { return false }
       switch door.class {
       case .elevation: return door.subject == subject
-      case .secret: return door.answer == .notRequired && door.subject != subject && door.subject != "*"
+      case .secret: return door.subject != subject && door.subject != "*"
       default: return false
       }
     }

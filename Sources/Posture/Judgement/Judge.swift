@@ -42,7 +42,12 @@ public struct Judge {
     var isUnknown = noteGaps(check)
     for door in doors {
       switch rows.effectiveAnswer(door) {
-      case .notRequired: isOpen = note(open: door, check) || isOpen
+      case .notRequired:
+        switch note(open: door, check) {
+        case .fail: isOpen = true
+        case .notRun: isUnknown = true
+        case .success, .absent: continue
+        }
       case .unknown:
         isUnknown = true
         collector.add(door.cause ?? .general("unknownDoor", door), check, door: door, level: .doubt)
@@ -54,15 +59,19 @@ public struct Judge {
     return doors.isEmpty ? .absent : .success
   }
 
-  /// True if the open door fails its check; an intended one may stand.
-  private mutating func note(open door: Door, _ check: CheckName) -> Bool {
+  /// What an open door makes of its check; an intended one may stand.
+  private mutating func note(open door: Door, _ check: CheckName) -> CheckResult {
     guard isIntended(door) else {
       collector.add(door.cause ?? .general(rows.generalCode(door.class), door), check, door: door, level: .failure)
-      return true
+      return .fail
     }
-    guard rows.leadsFurther(door.subject) else { return false }
-    collector.add(.general("intendedDoorLeadsToRoot", door), check, door: door, level: .failure)
-    return true
+    let further = rows.furtherDoors(from: door.subject)
+    if further.contains(where: { $0.answer == .notRequired }) {
+      collector.add(.general("intendedDoorLeadsToRoot", door), check, door: door, level: .failure)
+      return .fail
+    }
+    for one in further { collector.add(one.cause ?? .general("unknownDoor", one), check, door: one, level: .doubt) }
+    return further.isEmpty ? .success : .notRun
   }
 
   private func isIntended(_ door: Door) -> Bool {

@@ -6,6 +6,7 @@ struct PackageDatabase: Sendable {
     case sshd
     case sudo
     case u2f
+    case polkit
   }
 
   private struct Entry {
@@ -37,6 +38,9 @@ struct PackageDatabase: Sendable {
 
   /// The version that is installed; nil where no database tells it.
   func version(of package: Package) -> PAM.Version? { entries[package]?.version }
+
+  /// Whether a database has the package, in a version that can be read or not.
+  func knows(_ package: Package) -> Bool { entries[package] != nil }
 
   /// Whether a database knows the package and says that it is no longer there.
   func isRemoved(_ package: Package) -> Bool { entries[package]?.isRemoved ?? false }
@@ -88,6 +92,7 @@ extension PackageDatabase.Package {
     case .sshd: ["openssh-server"]
     case .sudo: ["sudo"]
     case .u2f: ["libpam-u2f"]
+    case .polkit: ["polkitd", "policykit-1"]
     }
   }
 
@@ -97,6 +102,7 @@ extension PackageDatabase.Package {
     case .sshd: "openssh-server"
     case .sudo: "sudo"
     case .u2f: "pam-u2f"
+    case .polkit: "polkit"
     }
   }
 
@@ -107,6 +113,7 @@ extension PackageDatabase.Package {
     case .sshd: ["openssh-"]
     case .sudo: ["sudo-"]
     case .u2f: ["pam-u2f-", "pam_u2f-"]
+    case .polkit: ["polkit-"]
     }
   }
 }

@@ -24,6 +24,9 @@ struct DoasTests {
     Rule(text: "permit nopass alice\npermit persist :wheel", alice: "required passcode"),
     Rule(text: "permit :wheel\npermit nopass alice as root", alice: "notRequired"),
     Rule(text: "permit nopass 1000", alice: "notRequired"),
+    Rule(text: "permit nopass :27", alice: "notRequired"),
+    Rule(text: "permit nopass :1000", alice: "notRequired"),
+    Rule(text: "permit nopass :1002", alice: "closed"),
     Rule(text: "permit nopass alice\ndeny :wheel", alice: "closed"),
     Rule(text: "permit nopass alice as bob", alice: "closed"),
     Rule(text: "permit nopass alice as 0", alice: "notRequired"),
@@ -47,6 +50,18 @@ struct DoasTests {
     #expect(try people.door("doas:/sbin/reboot", "alice")?.counts == false)
     #expect(try people.door("doas:/bin/sh", "alice")?.counts == true)
     #expect(try people.door("doas:cp", "alice")?.counts == false)
+  }
+
+  @Test func `a group that is named like a number is that group`() throws {
+    let groups = "root:x:0:\nsudo:x:27:alice\nalice:x:1000:\nbob:x:1001:\n27:x:1003:bob\n"
+    let people = try doas("permit nopass :27\n", ["/etc/group": groups])
+    #expect(try people.answer("doas") == "closed")
+    #expect(try people.answer("doas", "bob") == "notRequired")
+  }
+
+  @Test func `a program that its user may replace amounts to root`() throws {
+    let people = try doas("permit nopass alice cmd /bin/sh args /home/alice/run\n")
+    #expect(try people.door("doas:/bin/sh /home/alice/run", "alice")?.counts == true)
   }
 
   @Test func `a file that others may write stops doas`() throws {

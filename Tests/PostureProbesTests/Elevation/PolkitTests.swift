@@ -139,8 +139,40 @@ struct PolkitTests {
         "polkit.addRule(function(action, subject) { try { polkit.spawn([\"x\"]); return polkit.Result.AUTH_ADMIN; } catch (e) {} });",
       asked, asked),
     Form(whole: "polkit.addRule(function(action, subject) { return polkit.Result.YES;", asked, asked),
+    // A declaration ends with its line.
+    Form(whole: "const b = [\"bob\"]\n" + named("b.indexOf(s.user) >= 0"), asked, "notRequired"),
+    Form(whole: "var a, b = [\"bob\"]\n" + named("b.includes(s.user)"), asked, "notRequired"),
+    Form(whole: named("b.includes(s.user)") + "var b = [\"bob\"]", asked, "notRequired"),
+    Form(whole: "var b = [\"carol\"]; b.push(\"bob\");\n" + named("b.includes(s.user)"), "unknown", "unknown"),
+    Form(
+      whole:
+        "polkit.addRule(function(a, s) { var b = []; b.push(\"bob\"); if (b.includes(s.user)) return polkit.Result.YES; })",
+      "unknown", "unknown"),
+    Form(whole: "let b = false\nb = true\n" + named("b"), "unknown", "unknown"),
+    // A rule that has a name, or is added under another one.
+    Form(
+      whole: "polkit.addRule(letBob)\nfunction letBob(a, s) { if (s.user == 'bob') return polkit.Result.YES }", asked,
+      "notRequired"),
+    Form(
+      whole: "const letBob = (a, s) => s.user == 'bob' ? polkit.Result.YES : null\npolkit.addRule(letBob)", asked,
+      "notRequired"),
+    Form(
+      whole: "let f = function(a, s) { return polkit.Result.YES }\nf = null\npolkit.addRule(f)", "unknown", "unknown"),
+    Form(whole: "polkit[\"addRule\"](function(a, s) { return polkit.Result[\"YES\"]; })", "notRequired", "notRequired"),
+    Form(whole: "const p = polkit\np.addRule(a => polkit.Result.YES)", "notRequired", "notRequired"),
+    Form(whole: "const add = polkit.addRule\nadd(function() { return polkit.Result.YES })", "unknown", "unknown"),
+    Form(whole: "polkit.addRule(maker(polkit.Result.YES))", "unknown", "unknown"),
+    Form(whole: "polkit.addRule(maker())", asked, asked),
+    // Names are exact: what is not there is no answer, and a word that is none refuses.
+    Form("subject.user == \"bob\"", asked, asked, result: "Yes"),
+    Form(whole: "polkit.addRule(function(a, s) { if (s.user == 'bob') return 'YES'; })", asked, "closed"),
+    Form(whole: "polkit.addRule(function(a, s) { return s.user == 'bob'; })", asked, "closed"),
     Form(whole: "/* polkit.addRule(function(a, s) { return polkit.Result.YES; }); */", asked, asked),
   ]
+
+  private static func named(_ condition: String) -> String {
+    "polkit.addRule(function(a, s) { if (\(condition)) return polkit.Result.YES })\n"
+  }
 
   @Test(arguments: forms) func `rules are evaluated`(_ form: Form) throws {
     let people = try ruled(form.text)
@@ -195,6 +227,19 @@ struct PolkitTests {
     #expect(try ruled(rule).answer("polkit:org.example.thing.do") == "absent")
   }
 
+  @Test func `whoever may do an action may do those that it implies`() throws {
+    let implied =
+      "<annotate key=\"org.freedesktop.policykit.imply\">org.example.other \(Self.units)</annotate></action>"
+    let people = try polkit([
+      "/usr/share/polkit-1/actions/c.policy":
+        Self.policy("org.example.thing.do").replacing("</action>", with: implied),
+      "/etc/polkit-1/rules.d/10-x.rules":
+        "polkit.addRule(function(a, s) { if (a.id == \"org.example.thing.do\" && s.user == \"bob\") return \"yes\"; });",
+    ])
+    #expect(try people.answer("polkit:\(Self.units)", "bob") == "notRequired")
+    #expect(try people.answer("polkit:\(Self.units)") == Self.asked)
+  }
+
   @Test func `a stock desktop has no finding above info`() throws {
     let people = try polkit([
       "/usr/share/polkit-1/actions/d.policy": Self.policy(
@@ -236,6 +281,47 @@ struct PolkitTests {
     )
     #expect(try people.answer("polkit:\(Self.units)", "bob") == "notRequired")
     #expect(try people.answer("polkit:\(Self.units)") == Self.asked)
+  }
+
+  private static let letBob =
+    "[Let bob]\nIdentity=unix-user:bob\nAction=org.freedesktop.systemd1.*\nResultAny=no\nResultInactive=no\nResultActive=yes\n"
+
+  @Test(arguments: [
+    ("/usr/lib/policykit-1/polkitd", ""),
+    ("/var/lib/dpkg/status", "Package: policykit-1\nStatus: install ok installed\nVersion: 0.105-33\n\n"),
+  ])
+  func `polkit 0.105 reads no rules, whatever packages bring`(_ path: String, _ text: String) throws {
+    let people = try old(Self.letBob)
+    try people.tree.write(path, text)
+    try people.tree.write("/usr/share/polkit-1/rules.d/x.rules", "polkit.addRule(function() { return 'yes'; });")
+    #expect(try people.answer("polkit:\(Self.units)", "bob") == "notRequired")
+    #expect(try people.answer("polkit:\(Self.units)") == Self.asked)
+    #expect(try people.door("polkit", "bob")?.whose == .target)
+  }
+
+  @Test func `later ones read .pkla files where a rule asks for them only`() throws {
+    let people = try old(Self.letBob)
+    try people.tree.write(
+      "/var/lib/dpkg/status", "Package: polkitd\nStatus: install ok installed\nVersion: 122-3\n\n")
+    #expect(try people.answer("polkit:\(Self.units)", "bob") == Self.asked)
+    try people.tree.write(
+      "/usr/share/polkit-1/rules.d/49-polkit-pkla-compat.rules",
+      """
+      polkit.addAdminRule(function(action, subject) {
+        var res = polkit.spawn(['/usr/sbin/pkla-admin-identities']);
+        return res == '' ? null : res.split('\\n');
+      });
+      polkit.addRule(function(action, subject) {
+        var params = ['/usr/sbin/pkla-check-authorization', subject.user, action.id];
+        var res = polkit.spawn(params);
+        return res == '' ? null : res.replace(/\\n$/, '');
+      });
+      """)
+    #expect(try people.answer("polkit:\(Self.units)", "bob") == "notRequired")
+    #expect(try people.answer("polkit:\(Self.units)") == Self.asked)
+    #expect(try people.door("polkit", "bob")?.whose == .target)
+    try people.tree.write("/etc/polkit-1/rules.d/10-x.rules", "polkit.addRule(function() { return 'no'; });")
+    #expect(try people.answer("polkit:\(Self.units)", "bob") == "closed")
   }
 
   @Test func `without polkit no door, masked neither`() throws {

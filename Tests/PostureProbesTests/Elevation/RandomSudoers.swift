@@ -46,7 +46,9 @@ struct RandomSudoers {
     }
   }
 
-  private static let tags = ["NOPASSWD: ", "PASSWD:", "NOPASSWD : ", "SETENV: ", "NOEXEC: ", "EXEC: NOPASSWD: "]
+  private static let tags = [
+    "NOPASSWD: ", "PASSWD:", "NOPASSWD : ", "SETENV: ", "NOSETENV: ", "NOEXEC: ", "EXEC: NOPASSWD: ",
+  ]
 
   private mutating func grants() -> String {
     (0..<Int.random(in: 1...4, using: &random)).map { _ in
@@ -66,7 +68,7 @@ struct RandomSudoers {
       "!authenticate", "authenticate", "rootpw", "!rootpw", "targetpw", "env_reset", "exempt_group=ptg",
       "exempt_group = pth",
       "timestamp_timeout=-1", "secure_path=\"/usr/bin:/bin\"", "env_keep += \"A B\"", "!lecture, !authenticate",
-      "runas_default=root",
+      "runas_default=root", "fqdn", "!fqdn", "setenv",
     ])
     return "Defaults\(scope) \(value)"
   }

@@ -67,6 +67,47 @@ struct SudoTests {
     #expect(try people.answer("sudo", "bob") == rule.bob)
   }
 
+  /// A row of hosts(5), a setting, the host of a rule, and what alice may do by it.
+  static let names: [(String, String, String, String)] = [
+    ("edge1.example.com edge1 kiosk", "fqdn", "kiosk", "closed"),
+    ("edge1.example.com edge1 kiosk", "fqdn", "edge1", "notRequired"),
+    ("edge1.example.com edge1 kiosk", "fqdn", "edge1.example.com", "notRequired"),
+    ("edge1.example.com edge1 kiosk", "fqdn", "*.example.com", "notRequired"),
+    ("edge1.example.com edge1 kiosk", "fqdn", "edge1.other.com", "closed"),
+    ("edge1.example.com edge1 kiosk", "!fqdn", "edge1.example.com", "closed"),
+    ("edge1.example.com edge1 kiosk", "!fqdn", "edge*", "notRequired"),
+    ("localhost edge1", "fqdn", "localhost", "notRequired"),
+    ("localhost edge1", "fqdn", "edge1", "closed"),
+    ("localhost edge1", "!fqdn", "localhost", "closed"),
+    ("localhost edge1", "!fqdn", "edge1", "notRequired"),
+    ("localhost", "fqdn", "edge1", "notRequired"),
+    ("localhost", "fqdn", "edge1.example.com", "unknown"),
+    ("localhost", "!fqdn", "edge1.example.com", "closed"),
+  ]
+
+  @Test(arguments: names)
+  func `with fqdn the resolver names the host`(_ row: String, _ flag: String, _ host: String, _ alice: String) throws {
+    let files = ["/etc/hosts": "127.0.1.1 \(row)\n"]
+    #expect(try sudo("Defaults \(flag)\nalice \(host)=NOPASSWD: ALL\n", files).answer("sudo") == alice)
+  }
+
+  @Test func `Debian builds sudo with fqdn; of others it cannot be told`() throws {
+    let files = [
+      "/etc/hosts": "127.0.0.1 localhost edge1\n",
+      "/etc/pam.d/sudo": "auth required pam_unix.so\naccount required pam_unix.so\n",
+    ]
+    let rule = "alice localhost=NOPASSWD: ALL\n"
+    #expect(try sudo(rule, files).answer("sudo") == "notRequired")
+    let arch = files.merging(["/etc/os-release": "ID=arch\n"]) { $1 }
+    #expect(try sudo(rule, arch).answer("sudo") == "unknown")
+    let named = arch.merging(["/etc/hosts": "127.0.0.1 localhost\n"]) { $1 }
+    #expect(try sudo("alice edge1=NOPASSWD: ALL\n", named).answer("sudo") == "notRequired")
+    let rust = arch.merging(["/usr/lib/cargo/bin/sudo": ""]) { $1 }
+    let people = try sudo("Defaults fqdn\n" + rule, rust)
+    people.tree.link("/usr/bin/sudo", to: "/usr/lib/cargo/bin/sudo")
+    #expect(try people.answer("sudo") == "closed")
+  }
+
   @Test(arguments: ["rootpw", "targetpw", "runaspw"])
   func `root's password is root's`(_ flag: String) throws {
     let people = try sudo("Defaults \(flag)\nALL ALL=(ALL) ALL\n")
@@ -116,7 +157,9 @@ struct SudoTests {
     ("/opt/x/report-*", false),
     ("sudoedit", true), ("sudoedit /etc/motd", false), ("sudoedit /etc/sudoers.d/x", true),
     ("/bin/sh /opt/run.sh", false),
-    ("/bin/sh -i", true),
+    ("/bin/sh -i", true), ("/usr/bin/crontab -e", true), ("/usr/bin/crontab -u bob -e", true),
+    ("/usr/bin/crontab -l", false), ("/usr/bin/systemctl edit nginx.service", true),
+    ("/usr/bin/systemctl --full edit x", true), ("/usr/bin/systemctl cat edit.service", false),
   ])
   func `what amounts to root`(_ command: String, _ isRoot: Bool) {
     #expect(RootCommands.amountsToRoot(command) == isRoot)
@@ -129,6 +172,37 @@ struct SudoTests {
     #expect(try people.door("sudo:/home/alice/run", "alice")?.counts == true)
     #expect(try people.door("sudo:/opt/open/run", "alice")?.counts == true)
     #expect(try people.door("sudo:/opt/shut/run", "alice")?.counts == false)
+  }
+
+  @Test(arguments: [
+    ("/bin/bash /home/alice/bin/backup.sh", true), ("/usr/bin/python3 /home/alice/app.py", true),
+    ("/usr/bin/python3 -I/home/alice/lib /opt/shut/run", true), ("/bin/sh -c \"/home/alice/run\"", true),
+    ("/usr/bin/python3 /opt/shut/run /home/alice/data", false), ("/bin/sh -x /opt/shut/run", false),
+    ("/usr/bin/perl -I /opt/shut /opt/open/run", true), ("/usr/bin/make -C /home/alice/src", true),
+    ("/usr/bin/crontab /home/alice/jobs", true), ("/bin/cat /home/alice/data", false),
+    ("/usr/bin/env A=1 /home/alice/run", true), ("/usr/bin/timeout -s KILL 5 python3 /home/alice/app.py", true),
+    ("/usr/bin/nice -n 10 /bin/bash", true), ("/usr/bin/env bash", true), ("/usr/bin/nice /opt/shut/run", false),
+  ])
+  func `an interpreter runs what its user may replace`(_ command: String, _ isRoot: Bool) throws {
+    let people = try PeopleTree(["/opt/shut/run": ""])
+    try people.tree.write("/opt/open/run", "", mode: 0o777)
+    let context = try people.context
+    let alice = try #require(context.accounts["alice"])
+    #expect(CommandPower.isRoot(command, for: alice, context.system) == isRoot)
+  }
+
+  @Test(arguments: [
+    ("alice ALL=NOPASSWD: SETENV: /opt/run", true), ("alice ALL=NOPASSWD: /opt/run", false),
+    ("alice ALL=SETENV: NOPASSWD: /opt/other, /opt/run", true),
+    ("alice ALL=SETENV: NOPASSWD: /opt/other, NOSETENV: /opt/run", false),
+    ("Defaults setenv\nalice ALL=NOPASSWD: /opt/run", true),
+    ("Defaults setenv\nalice ALL=NOPASSWD: NOSETENV: /opt/run", false),
+    ("Defaults:bob setenv\nalice ALL=NOPASSWD: /opt/run", false),
+  ])
+  func `whoever may set variables preloads a library of his own`(_ sudoers: String, _ isRoot: Bool) throws {
+    let door = try sudo(sudoers + "\n").door("sudo:/opt/run", "alice")
+    #expect(door?.answer == .notRequired)
+    #expect(door?.counts == isRoot)
   }
 
   // MARK: Files

@@ -80,10 +80,13 @@ import Testing
   /// The tool's JSON does not tell users from run-as users.
   private static func shown(_ sudoers: Sudoers) -> [String] {
     let rules = sudoers.rules.flatMap { rule in
-      ["\(shown(rule.users)) @ \(shown(rule.hosts))"]
+      // ALL implies SETENV, which the tool's JSON shows for its neighbours instead, or not at all.
+      let hasAll = rule.grants.contains { $0.command.name == .all }
+      return ["\(shown(rule.users)) @ \(shown(rule.hosts))"]
         + rule.grants.map { grant in
           let runas = [grant.runasUsers, grant.runasGroups].map { $0.map(shown) ?? "-" }.joined(separator: ":")
-          return "(\(runas)) \(grant.asksPassword.map(String.init) ?? "-") \(shown([grant.command]))"
+          let tags = [grant.asksPassword, hasAll ? nil : grant.setsEnvironment].map { $0.map(String.init) ?? "-" }
+          return "(\(runas)) \(tags.joined(separator: " ")) \(shown([grant.command]))"
         }
     }
     let settings = sudoers.settings.map { setting in
@@ -152,9 +155,12 @@ import Testing
     let system = try System(root: folder.root)
     let source = SudoersSource("/rules/\(index)", on: system, hostName: hostName)
     let accounts = Accounts(system)
+    let sudoers = SudoersParser.parse(source).0
+    var host = HostName(try System())
+    host.isResolved = SudoProgram.resolvesHost(sudoers.settings, try System())
     let judge = SudoersJudge(
-      sudoers: SudoersParser.parse(source).0, accounts: accounts, groups: GroupNumbers(system),
-      host: HostName(try System()), now: CalendarTime.text(system.now) + "Z", main: Place("/etc/sudoers"))
+      sudoers: sudoers, accounts: accounts, groups: GroupNumbers(system), host: host,
+      now: CalendarTime.text(system.now) + "Z", main: Place("/etc/sudoers"))
     return (judge, accounts)
   }
 

@@ -123,7 +123,7 @@ struct PAMFilterTests {
     ] {
       #expect(try opening(stack, conf.merging([path: text]) { $1 }) == wanted, "\(path) \(text)")
     }
-    #expect(try opening(stack) == .never)
+    #expect(try opening(stack) == .passcode)
     let named = stack.replacing("pam_sepermit.so", with: "pam_sepermit.so conf=/etc/none")
     let empty = ["/etc/security/sepermit.conf": "#\n", "/etc/none": "alice\n"]
     #expect(try opening(named, empty) == .never)

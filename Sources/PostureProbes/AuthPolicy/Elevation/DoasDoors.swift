@@ -58,7 +58,7 @@ struct DoasDoors {
       guard let command = rule.commandLine, seen.insert(command).inserted else { continue }
       var one = row("doas:\(command)", rule, subject, account)
       guard one.opening != whole.opening else { continue }
-      one.counts = RootCommands.amountsToRoot(Self.judged(rule, command))
+      one.counts = CommandPower.isRoot(Self.judged(rule, command), for: account, context.system)
       if one.answer == .notRequired, one.cause?.code == "doasNoPassword" {
         one.cause?.code = one.counts ? "sudoCommandIsRoot" : "sudoCommandNoPassword"
       }
@@ -119,6 +119,10 @@ struct DoasDoors {
   private func matches(_ rule: DoasConfiguration.Rule, _ account: Account?) -> Bool? {
     if rule.identity.hasPrefix(":") {
       let group = String(rule.identity.dropFirst())
+      // A name counts before a number.
+      if !context.accounts.hasGroup(group), let gid = UInt32(group) {
+        return GroupNumbers.of(context.system).hasMember(account, gid)
+      }
       if let account { return account.isMember(of: group) }
       return context.accounts.hasGroup(group) ? false : nil
     }

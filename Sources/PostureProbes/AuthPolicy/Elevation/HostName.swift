@@ -1,22 +1,25 @@
 import Glibc
 
-/// What the examined system calls itself.
+/// What sudo takes for the name of the examined system.
 struct HostName: Sendable {
   /// nil where a tree does not say.
   let name: String?
-  /// Names that /etc/hosts gives together with it.
-  let others: [String]
+  /// The first name in the row of /etc/hosts that holds it, which the resolver takes for the full one; nil without a row.
+  let canonical: String?
+  /// Whether sudo asks the resolver; nil where that cannot be told.
+  var isResolved: Bool?
 
   init(_ system: System) {
-    name = system.isLive ? Self.running : Self.configured(system)
-    guard let name else {
-      others = []
-      return
-    }
-    let rows = (system.text("/etc/hosts") ?? "").lines().map { row in
+    let name = system.isLive ? Self.running : Self.configured(system)
+    self.name = name
+    canonical = name.flatMap { Self.canonical($0.lowercased(), system) }
+  }
+
+  private static func canonical(_ name: String, _ system: System) -> String? {
+    let rows = (system.text("/etc/hosts") ?? "").lines().lazy.map { row in
       row.prefix { $0 != "#" }.split { $0 == " " || $0 == "\t" }.dropFirst().map(String.init)
     }
-    others = rows.filter { $0.contains(name) }.flatMap { $0 }.filter { $0 != name }
+    return rows.first { row in row.contains { $0.lowercased() == name } }?.first
   }
 
   private static func configured(_ system: System) -> String? {
@@ -31,16 +34,25 @@ struct HostName: Sendable {
     return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
   }
 
-  var short: String? { name.map { String($0.prefix { $0 != "." }) } }
-
   /// Whether a name or pattern means this host; nil where that cannot be told.
   func matches(_ text: String) -> Bool? {
-    guard let name, let short else { return nil }
-    let pattern = ShellPattern(text.lowercased())
-    let names = ([name, short] + others).map { $0.lowercased() }
-    if names.contains(where: pattern.matches) { return true }
-    // The full name is known to the resolver only.
-    let isFull = text.contains(".") && !name.contains(".")
-    return isFull && text.lowercased().hasPrefix(short.lowercased() + ".") ? nil : false
+    guard let name else { return nil }
+    let text = text.lowercased()
+    let plain = Self.matches(text, name)
+    guard isResolved != false else { return plain }
+    let resolved = canonical.map { Self.matches(text, $0) } ?? (mayResolve(text, name) ? nil : plain)
+    return isResolved == true || resolved == plain ? resolved : nil
+  }
+
+  /// A pattern with a dot is held against the whole name, another one against what stands before the first dot.
+  private static func matches(_ text: String, _ name: String) -> Bool {
+    let name = name.lowercased()
+    return ShellPattern(text).matches(text.contains(".") ? name : String(name.prefix { $0 != "." }))
+  }
+
+  /// Whether the name that some server gives this host could be meant.
+  private func mayResolve(_ text: String, _ name: String) -> Bool {
+    guard text.contains("."), !name.contains(".") else { return false }
+    return text.hasPrefix(name.lowercased() + ".") || text.contains { "*?[".contains($0) }
   }
 }

@@ -12,14 +12,24 @@ struct PolkitActions: Sendable {
     case administrator
     case no
 
-    /// `auth_admin_keep`, or `polkit.Result.AUTH_ADMIN_KEEP`; nil for anything else.
+    /// `auth_admin_keep`; nil for anything else, capital letters too.
     init?(_ text: String) {
-      switch text.lowercased().split(separator: ".").last.map(String.init) ?? "" {
+      switch text {
       case "yes": self = .yes
       case "auth_self", "auth_self_keep": self = .own
       case "auth_admin", "auth_admin_keep": self = .administrator
       case "no": self = .no
       default: return nil
+      }
+    }
+
+    /// As files write it.
+    var word: String {
+      switch self {
+      case .yes: "yes"
+      case .own: "auth_self"
+      case .administrator: "auth_admin"
+      case .no: "no"
       }
     }
 
@@ -49,9 +59,13 @@ struct PolkitActions: Sendable {
     /// What is not declared is `no`.
     var defaults: [Standing: Demand]
     var place: Place
+    /// Actions that whoever may do this one may do as well.
+    var implied: [String] = []
   }
 
   private(set) var actions: [String: Action] = [:]
+  /// The actions that imply one.
+  private(set) var implying: [String: [String]] = [:]
 
   private static let folders = [
     "/etc/polkit-1/actions", "/run/polkit-1/actions", "/usr/local/share/polkit-1/actions",
@@ -70,6 +84,9 @@ struct PolkitActions: Sendable {
         }
       }
     }
+    for action in actions.values.sorted(by: { $0.id < $1.id }) {
+      for id in action.implied { implying[id, default: []].append(action.id) }
+    }
   }
 }
 
@@ -84,13 +101,18 @@ enum PolkitPolicyFile {
     while let tag = reader.next() {
       switch tag.element {
       case .action:
-        current = tag.id.map { PolkitActions.Action(id: $0, defaults: [:], place: Place(path, line: tag.line)) }
+        current = tag.attribute("id").map { id in
+          PolkitActions.Action(id: id, defaults: [:], place: Place(path, line: tag.line))
+        }
       case .actionEnd:
         if let current { result.append(current) }
         current = nil
       case .defaults: isInDefaults = true
       case .defaultsEnd: isInDefaults = false
       case .allow(let which): standing = which
+      case .annotation where tag.attribute("key") == "org.freedesktop.policykit.imply":
+        current?.implied += reader.textAfterTag.split { $0.isWhitespace }.map(String.init)
+      case .annotation: continue
       }
       guard isInDefaults, let standing, let demand = PolkitActions.Demand(reader.textAfterTag.trimmed) else { continue }
       current?.defaults[standing] = demand
@@ -102,6 +124,7 @@ enum PolkitPolicyFile {
     case action, actionEnd, defaults, defaultsEnd
     /// nil: of another standing than the three.
     case allow(PolkitActions.Standing?)
+    case annotation
 
     init?(_ name: some Collection<UInt8>) {
       switch String(decoding: name, as: UTF8.self) {
@@ -112,6 +135,7 @@ enum PolkitPolicyFile {
       case "allow_any": self = .allow(.any)
       case "allow_inactive": self = .allow(.inactive)
       case "allow_active": self = .allow(.active)
+      case "annotate": self = .annotation
       case let other where other.hasPrefix("allow_"): self = .allow(nil)
       default: return nil
       }
@@ -123,9 +147,8 @@ enum PolkitPolicyFile {
     var text: ArraySlice<UInt8>
     var line: Int
 
-    /// The attribute of an action.
-    var id: String? {
-      let name = Array("id=".utf8)
+    func attribute(_ name: String) -> String? {
+      let name = Array("\(name)=".utf8)
       guard let start = text.indices.first(where: { text[$0...].starts(with: name) }),
         let quote = text[(start + name.count)...].first, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'")
       else { return nil }
@@ -191,7 +214,7 @@ enum PolkitPolicyFile {
 
     /// Up to the next tag.
     var textAfterTag: String {
-      String(decoding: bytes[at...].prefix(64).prefix { $0 != UInt8(ascii: "<") }, as: UTF8.self)
+      String(decoding: bytes[at...].prefix(4096).prefix { $0 != UInt8(ascii: "<") }, as: UTF8.self)
     }
 
     private mutating func advance(to index: Int) {

@@ -74,10 +74,11 @@ struct PolkitAdministrators: Sendable {
   // MARK: Identities
 
   private func identities(_ action: String, _ account: Account?) -> ([String]?, Place?) {
-    let (named, place) = rules.administrators(question(action, account, .active))
+    let (named, place) = rules.administrators(
+      question(action, account, .active), authority: authority.administrators)
     guard let named else { return (nil, place) }
     if place != nil { return (named, place) }
-    if let old = authority.administrators { return (old.identities, old.place) }
+    if authority.isAlone, let old = authority.administrators { return (old.identities, old.place) }
     return (["unix-user:0"], nil)
   }
 
@@ -102,6 +103,7 @@ struct PolkitAdministrators: Sendable {
       guard let account else { return context.accounts[name] == nil && UInt32(name) == nil ? nil : false }
       return account.name == name || UInt32(name) == account.uid
     case "unix-group":
+      if let gid = UInt32(name) { return GroupNumbers.of(context.system).hasMember(account, gid) }
       guard let account else { return context.accounts.hasGroup(name) ? false : nil }
       return account.isMember(of: name)
     case "unix-netgroup", "unix-netgroup-name": return nil

@@ -1,6 +1,6 @@
 import Posture
 
-/// The local authority of polkit before 0.106: .pkla files, and who is an administrator.
+/// The local authority of polkit before 0.106: .pkla files, and who is an administrator. Later ones ask it by a rule.
 struct PolkitAuthority: Sendable {
   struct Entry: Sendable {
     var identities: [String]
@@ -10,14 +10,21 @@ struct PolkitAuthority: Sendable {
     var isVendor: Bool
   }
 
+  /// What is asked (nil: cannot be told), and by which entry.
+  typealias Answer = (demand: PolkitActions.Demand?, place: Place)
+  /// Never nil; as rules name them.
+  typealias Administrators = (identities: [String]?, place: Place?)
+
   private(set) var entries: [Entry] = []
   /// nil: not said.
-  private(set) var administrators: (identities: [String], place: Place)?
+  private(set) var administrators: Administrators?
+  /// It decides by itself: there are no rules in JavaScript.
+  let isAlone: Bool
 
-  /// It decides where no rules in JavaScript are, or where the package that brings it back is installed.
-  init(_ system: System) {
-    let hasRules = PolkitRules.folders.contains { !(((try? system.list($0)) ?? []).isEmpty) }
-    guard !hasRules || Programs.has("pkla-check-authorization", system) else { return }
+  init(_ system: System, _ rules: PolkitRules) {
+    isAlone =
+      Self.isKnownAlone(on: system) || !PackageDatabase.of(system).knows(.polkit) && !Self.hasRules(system)
+    guard isAlone || rules.rules.contains(where: \.asksAuthority) else { return }
     readAdministrators(system)
     // Directories in their order; within one, /etc comes after /var.
     for stage in ["10-vendor.d", "20-org.d", "30-site.d", "50-local.d", "90-mandatory.d"] {
@@ -28,6 +35,18 @@ struct PolkitAuthority: Sendable {
         }
       }
     }
+  }
+
+  /// Whether this polkit is too old for rules in JavaScript, whatever other packages bring along for newer ones.
+  static func isKnownAlone(on system: System) -> Bool {
+    let packages = PackageDatabase.of(system)
+    // 0.120 was followed by 121: what has no dot is later.
+    if packages.knows(.polkit) { return packages.version(of: .polkit).map { $0 < PAM.Version(0, 106) } ?? false }
+    return system.exists("/usr/lib/policykit-1/polkitd")
+  }
+
+  private static func hasRules(_ system: System) -> Bool {
+    PolkitRules.folders.contains { !(((try? system.list($0)) ?? []).isEmpty) }
   }
 
   private mutating func readAdministrators(_ system: System) {
@@ -71,7 +90,7 @@ struct PolkitAuthority: Sendable {
   /// The last entry that matches the action and one of the identities; `matches` answers nil where that cannot be told.
   func demand(
     _ action: String, _ standing: PolkitActions.Standing, vendorOnly: Bool, matches: (String) -> Bool?
-  ) -> (demand: PolkitActions.Demand?, place: Place)? {
+  ) -> Answer? {
     for entry in entries.reversed() where !(vendorOnly && !entry.isVendor) {
       guard let demand = entry.demands[standing], entry.actions.contains(where: { $0.matches(action) }) else {
         continue

@@ -1,6 +1,7 @@
 import Posture
 
-/// What polkit asks for an action: its rules first, then the local authority of old systems, then the action's default.
+/// What polkit asks for an action: its rules first, then the local authority of old systems, then the action's default;
+/// nothing where another action that implies it is allowed.
 struct PolkitDemands: Sendable {
   /// What is asked (nil: cannot be told), and where that is said (nil: by the action itself).
   typealias Answer = (demand: PolkitActions.Demand?, place: Place?)
@@ -28,6 +29,17 @@ struct PolkitDemands: Sendable {
   func answer(
     _ id: String, _ account: Account?, _ standing: PolkitActions.Standing, vendorOnly: Bool = false
   ) -> Answer {
+    var result = ownAnswer(id, account, standing, vendorOnly)
+    for other in actions.implying[id] ?? [] where result.demand != .yes {
+      let (demand, place) = ownAnswer(other, account, standing, vendorOnly)
+      if demand == .yes || demand == nil { result = (demand, place ?? actions.actions[other]?.place) }
+    }
+    return result
+  }
+
+  private func ownAnswer(
+    _ id: String, _ account: Account?, _ standing: PolkitActions.Standing, _ vendorOnly: Bool
+  ) -> Answer {
     var question = administrators.question(id, account, standing)
     var result = answer(question, account, standing, vendorOnly)
     guard id == "org.freedesktop.policykit.exec" else { return result }
@@ -43,12 +55,16 @@ struct PolkitDemands: Sendable {
   private func answer(
     _ question: PolkitEvaluator.Question, _ account: Account?, _ standing: PolkitActions.Standing, _ vendorOnly: Bool
   ) -> Answer {
-    let (values, place) = rules.results(question, vendorOnly: vendorOnly)
+    let (values, place) = rules.results(question, vendorOnly: vendorOnly) {
+      authorityAnswer(question.action, account, standing, vendorOnly)
+    }
     let answers = values.map { value -> Answer in
       switch value {
-      case .text(let text) where PolkitActions.Demand(text) != nil: (PolkitActions.Demand(text), place)
-      case .nothing, .text("polkit.Result.NOT_HANDLED"): undecided(question.action, account, standing, vendorOnly)
-      default: (nil, place)
+      // polkitd refuses where a rule returns what is no answer.
+      case .text(let text): (PolkitActions.Demand(text) ?? .no, place)
+      case .number, .truth, .list, .expression: (.no, place)
+      case .nothing: undecided(question.action, account, standing, vendorOnly)
+      case .otherText, .unknown: (nil, place)
       }
     }
     guard let first = answers.first, answers.allSatisfy({ $0.demand == first.demand }) else { return (nil, place) }
@@ -58,7 +74,13 @@ struct PolkitDemands: Sendable {
   private func undecided(
     _ id: String, _ account: Account?, _ standing: PolkitActions.Standing, _ vendorOnly: Bool
   ) -> Answer {
+    if authority.isAlone, let said = authorityAnswer(id, account, standing, vendorOnly) { return said }
+    return (actions.actions[id]?.defaults[standing] ?? .no, nil)
+  }
+
+  private func authorityAnswer(
+    _ id: String, _ account: Account?, _ standing: PolkitActions.Standing, _ vendorOnly: Bool
+  ) -> PolkitAuthority.Answer? {
     authority.demand(id, standing, vendorOnly: vendorOnly) { administrators.isMeant($0, account) }
-      ?? (actions.actions[id]?.defaults[standing] ?? .no, nil)
   }
 }

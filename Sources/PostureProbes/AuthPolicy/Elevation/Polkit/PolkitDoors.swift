@@ -30,7 +30,7 @@ struct PolkitDoors {
     self.context = context
     actions = PolkitActions(context.system)
     rules = PolkitRules(context.system)
-    authority = PolkitAuthority(context.system)
+    authority = PolkitAuthority(context.system, rules)
     administrators = PolkitAdministrators(context, rules, authority)
     demands = PolkitDemands(actions, rules, authority, administrators)
   }

@@ -25,14 +25,14 @@ struct PolkitEvaluator {
     self.globals = globals
   }
 
-  /// Everything that the function may return, `nothing` where it ends without a result.
+  /// Everything that the function may return, `nothing` where it ends without a result that is true.
   mutating func results(of function: PolkitScript.Function) -> Set<PolkitValue> {
     var scope = Scope(
       names: globals, action: function.parameters.first, subject: function.parameters.dropFirst().first)
     for name in function.parameters { scope.names[name] = nil }
     return Set(
       run(function.body[...], scope).map { end in
-        if case .result(let value) = end { value } else { .nothing }
+        if case .result(let value) = end, truth(value) != false { value } else { .nothing }
       })
   }
 
@@ -57,6 +57,10 @@ struct PolkitEvaluator {
     guard let first = statements.first else { return [.next] }
     let rest = statements.dropFirst()
     switch first {
+    case .evaluate(.call(.member(.name(let list), let method), _)) where PolkitScript.changing.contains(method):
+      var scope = scope
+      scope.names[list] = .unknown
+      return run(rest, scope)
     case .evaluate: return run(rest, scope)
     case .leave: return [.left]
     case .result(let expression): return [.result(expression.map { value($0, scope) } ?? .nothing)]
@@ -173,13 +177,19 @@ struct PolkitEvaluator {
       if owner == scope.action, name == "id" { return .text(question.action) }
       if owner == scope.subject { return subject(name) }
     }
-    if case .member(.name("polkit"), "Result") = object { return .text("polkit.Result." + name) }
+    if case .member(.name("polkit"), "Result") = object { return Self.constants[name].map { .text($0) } ?? .nothing }
     switch (value(object, scope), name) {
     case (.text(let text), "length"): return .number(text.utf16.count)
     case (.list(let items), "length"): return .number(items.count)
     default: return .unknown
     }
   }
+
+  /// The members of `polkit.Result`; any other, NOT_HANDLED too, is no answer.
+  private static let constants = [
+    "NO": "no", "YES": "yes", "AUTH_SELF": "auth_self", "AUTH_SELF_KEEP": "auth_self_keep",
+    "AUTH_ADMIN": "auth_admin", "AUTH_ADMIN_KEEP": "auth_admin_keep",
+  ]
 
   private func subject(_ name: String) -> PolkitValue {
     switch name {

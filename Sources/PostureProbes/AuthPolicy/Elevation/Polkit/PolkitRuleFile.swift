@@ -2,18 +2,28 @@ import Posture
 
 /// Cuts one rules file into its rules.
 struct PolkitRuleFile {
+  private typealias Entries = ArraySlice<PolkitTokens.Entry>
+
   private let tokens: [PolkitTokens.Entry]
   private let path: String
   private let isVendor: Bool
+  /// Names that get another value, or whose list gets other elements, after they were declared.
+  private let changed: Set<String>
+  /// The text of each function that has a name.
+  private var functions: [String: Entries] = [:]
   private var globals: [String: PolkitValue] = [:]
   private var rules: [PolkitRules.Rule] = []
+  /// Whether there is already a rule, and one about administrators, that any text of the file may be of.
+  private var vague: Set<Bool> = []
 
   static func rules(of tokens: [PolkitTokens.Entry], _ path: String, isVendor: Bool) -> [PolkitRules.Rule] {
-    var file = PolkitRuleFile(tokens: tokens, path: path, isVendor: isVendor)
     // An error of syntax: polkitd reports it and goes on without the file.
-    guard file.isBalanced else { return [] }
+    guard isBalanced(tokens) else { return [] }
+    var file = PolkitRuleFile(tokens: tokens, path: path, isVendor: isVendor)
     var at = 0
-    while at < tokens.count { at = file.rule(at) ?? file.declaration(at) ?? at + 1 }
+    while at < tokens.count { at = file.rule(at) ?? file.namedFunction(at) ?? file.declaration(at) ?? at + 1 }
+    // A rule runs when the whole file has been read.
+    for index in file.rules.indices { file.rules[index].globals = file.globals }
     return file.rules
   }
 
@@ -21,22 +31,57 @@ struct PolkitRuleFile {
     self.tokens = tokens
     self.path = path
     self.isVendor = isVendor
+    changed = Self.changed(tokens)
+    // A function may be declared behind the rule that names it.
+    for at in tokens.indices {
+      guard let (name, start) = named(at) else { continue }
+      functions[name] = tokens[start...]
+    }
   }
 
-  /// `polkit.addRule(…)`: the index behind it; nil where something else stands.
+  // MARK: Rules
+
+  /// `.addRule(…)` of whatever stands for polkit: the index behind it; nil where something else stands.
   private mutating func rule(_ at: Int) -> Int? {
-    guard at + 4 < tokens.count, tokens[at].token == .name("polkit"), tokens[at + 1].token == .sign("."),
-      case .name(let method) = tokens[at + 2].token, method == "addRule" || method == "addAdminRule",
-      tokens[at + 3].token == .sign("(")
-    else { return nil }
-    let end = closing(at + 3)
-    let inner = tokens[(at + 4)..<max(at + 4, end)]
+    guard at > 0, let method = method(at), method == "addRule" || method == "addAdminRule" else { return nil }
+    let isAboutAdministrators = method == "addAdminRule"
+    let open = tokens[at - 1].token == .sign("[") ? at + 2 : at + 1
+    guard open < tokens.count, tokens[open].token == .sign("(") else {
+      // It is called by another name.
+      addVague(isAboutAdministrators, line: tokens[at].line)
+      return at + 1
+    }
+    let end = closing(open)
+    let argument = tokens[(open + 1)..<max(open + 1, end)]
+    if let (function, text) = function(in: argument) ?? function(named: argument) {
+      add(function, isAboutAdministrators, text: text, line: tokens[at].line)
+    } else {
+      addVague(isAboutAdministrators, line: tokens[at].line)
+    }
+    return end + 1
+  }
+
+  private func method(_ at: Int) -> String? {
+    switch (tokens[at - 1].token, tokens[at].token) {
+    case (.sign("."), .name(let name)), (.sign("?."), .name(let name)), (.sign("["), .text(let name)): name
+    default: nil
+    }
+  }
+
+  /// A rule that any text of the file may be of.
+  private mutating func addVague(_ isAboutAdministrators: Bool, line: Int) {
+    guard vague.insert(isAboutAdministrators).inserted else { return }
+    add(nil, isAboutAdministrators, text: tokens[...], line: line)
+  }
+
+  private mutating func add(
+    _ function: PolkitScript.Function?, _ isAboutAdministrators: Bool, text: Entries, line: Int
+  ) {
     rules.append(
       PolkitRules.Rule(
-        isAboutAdministrators: method == "addAdminRule", function: Self.function(inner), globals: globals,
-        literals: Self.literals(inner), mayEase: inner.contains { Self.easing.contains($0.token) },
-        place: Place(path, line: tokens[at].line), isVendor: isVendor))
-    return end + 1
+        isAboutAdministrators: isAboutAdministrators, function: function, globals: [:],
+        literals: Self.literals(text), mayEase: text.contains { Self.easing.contains($0.token) },
+        place: Place(path, line: line), isVendor: isVendor))
   }
 
   private static let easing: Set<PolkitToken> = [
@@ -44,28 +89,66 @@ struct PolkitRuleFile {
     .text("AUTH_SELF_KEEP"), .text("yes"), .text("auth_self"), .text("auth_self_keep"),
   ]
 
-  private static func function(_ tokens: ArraySlice<PolkitTokens.Entry>) -> PolkitScript.Function? {
-    var parser = PolkitScriptParser(tokens)
-    guard let function = try? parser.function(), parser.isAtEnd else { return nil }
-    return function
+  /// A function as it may stand in an argument: nil itself where it is beyond what is read here.
+  private func function(in argument: Entries) -> (PolkitScript.Function?, Entries)? {
+    var parser = PolkitScriptParser(argument)
+    if let function = try? parser.function(), parser.isAtEnd { return (function, argument) }
+    let isLiteral = [.name("function"), .sign("(")].contains(argument.first?.token)
+    return isLiteral ? (nil, argument) : nil
   }
 
-  private static func literals(_ tokens: ArraySlice<PolkitTokens.Entry>) -> [String] {
+  private static func literals(_ tokens: Entries) -> [String] {
     tokens.compactMap { entry in
       if case .text(let text) = entry.token { text } else { nil }
     }
   }
 
-  /// `var names = [ … ];` outside a rule.
-  private mutating func declaration(_ at: Int) -> Int? {
-    guard case .name(let word) = tokens[at].token, ["var", "let", "const"].contains(word) else { return nil }
-    let end = tokens[at...].firstIndex { $0.token == .sign(";") } ?? tokens.count - 1
-    var parser = PolkitScriptParser(tokens[at...end])
-    guard let statements = try? parser.statement(), case .declare(let name, let expression) = statements.first,
-      let value = Self.constant(expression)
+  // MARK: Functions with a name
+
+  /// The function that an argument names; nil where it is none, or another one at times.
+  private func function(named argument: Entries) -> (PolkitScript.Function?, Entries)? {
+    guard argument.count == 1, case .name(let name) = argument.first?.token, !changed.contains(name),
+      let text = functions[name]
     else { return nil }
-    globals[name] = value
-    return end + 1
+    var parser = PolkitScriptParser(text)
+    guard let function = try? parser.function() else { return nil }
+    return (function, text[..<parser.at])
+  }
+
+  /// `function NAME(`, `NAME = function` or `NAME = (`: the name, and where the function begins.
+  private func named(_ at: Int) -> (String, Int)? {
+    guard at + 2 < tokens.count, case .name(let word) = tokens[at].token,
+      case .name(let name) = tokens[at + 1].token
+    else { return nil }
+    if word == "function" { return (name, at) }
+    return Self.declaring.contains(word) && tokens[at + 2].token == .sign("=") ? (name, at + 3) : nil
+  }
+
+  private static let declaring: Set = ["var", "let", "const"]
+
+  /// Passes over a function that adds no rules itself: what is declared within is its own.
+  private func namedFunction(_ at: Int) -> Int? {
+    guard let (_, start) = named(at) else { return nil }
+    var parser = PolkitScriptParser(tokens[start...])
+    guard (try? parser.function()) != nil else { return nil }
+    return addsRules(start..<parser.at) ? nil : parser.at
+  }
+
+  private func addsRules(_ range: Range<Int>) -> Bool {
+    tokens[range].contains { [.name("addRule"), .name("addAdminRule")].contains($0.token) }
+  }
+
+  // MARK: Values
+
+  /// `var names = [ … ];` outside a rule: the index behind it.
+  private mutating func declaration(_ at: Int) -> Int? {
+    guard case .name(let word) = tokens[at].token, Self.declaring.contains(word) else { return nil }
+    var parser = PolkitScriptParser(tokens[at...])
+    guard let statements = try? parser.statement(), !addsRules(at..<parser.at) else { return nil }
+    for case .declare(let name, let expression) in statements where !changed.contains(name) {
+      globals[name] = Self.constant(expression)
+    }
+    return parser.at
   }
 
   private static func constant(_ expression: PolkitScript.Expression) -> PolkitValue? {
@@ -78,7 +161,34 @@ struct PolkitRuleFile {
     }
   }
 
-  private var isBalanced: Bool {
+  private static func changed(_ tokens: [PolkitTokens.Entry]) -> Set<String> {
+    var names: Set<String> = []
+    for (at, entry) in tokens.enumerated() {
+      guard at + 1 < tokens.count, case .name(let name) = entry.token, case .sign(let sign) = tokens[at + 1].token
+      else { continue }
+      switch sign {
+      case "=", "+=", "-=", "++", "--":
+        if at == 0 || !isDeclared(tokens[at - 1].token) { names.insert(name) }
+      case ".":
+        if at + 2 < tokens.count, case .name(let method) = tokens[at + 2].token, PolkitScript.changing.contains(method)
+        {
+          names.insert(name)
+        }
+      default: break
+      }
+    }
+    return names
+  }
+
+  /// What stands before a name that is declared; a comma, between two of them.
+  private static func isDeclared(_ before: PolkitToken) -> Bool {
+    if case .name(let word) = before { return declaring.contains(word) }
+    return before == .sign(",")
+  }
+
+  // MARK: Brackets
+
+  private static func isBalanced(_ tokens: [PolkitTokens.Entry]) -> Bool {
     let pairs = ["(": ")", "[": "]", "{": "}"]
     var open: [String] = []
     for entry in tokens {

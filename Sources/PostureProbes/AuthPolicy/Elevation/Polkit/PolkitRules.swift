@@ -15,6 +15,12 @@ struct PolkitRules: Sendable {
     /// From the directory of packages.
     var isVendor: Bool
 
+    /// It asks the local authority, as the package does that brings .pkla files back.
+    var asksAuthority: Bool {
+      let program = isAboutAdministrators ? "/pkla-admin-identities" : "/pkla-check-authorization"
+      return literals.contains { $0.ends(with: program) }
+    }
+
     /// Whether the text names the action, or a part of it, or no action at all.
     func touches(_ action: String) -> Bool {
       let ids = literals.filter { $0.contains(".") && !$0.contains("/") && !$0.contains(" ") }
@@ -33,6 +39,7 @@ struct PolkitRules: Sendable {
   ]
 
   init(_ system: System) {
+    guard !PolkitAuthority.isKnownAlone(on: system) else { return }
     var files: [(name: String, rank: Int)] = []
     for (rank, folder) in Self.folders.enumerated() {
       do throws(System.Unreadable) {
@@ -65,17 +72,26 @@ struct PolkitRules: Sendable {
   // MARK: Answers
 
   /// What the rules may answer about an action: `nothing` where none decides; and the last rule that had a say.
-  func results(_ question: PolkitEvaluator.Question, vendorOnly: Bool = false) -> (Set<PolkitValue>, Place?) {
+  /// `authority` is the word of the local authority, for a rule that asks it.
+  func results(
+    _ question: PolkitEvaluator.Question, vendorOnly: Bool = false, authority: () -> PolkitAuthority.Answer?
+  ) -> (Set<PolkitValue>, Place?) {
     var results: Set<PolkitValue> = []
     var place: Place?
     for rule in rules where !rule.isAboutAdministrators && !(vendorOnly && !rule.isVendor) {
-      let found = Self.results(of: rule, question)
-      if found != [.nothing] { place = rule.place }
+      let said = rule.asksAuthority ? authority() : nil
+      let found = rule.asksAuthority ? [Self.value(of: said)] : Self.results(of: rule, question)
+      if found != [.nothing] { place = said?.place ?? rule.place }
       results.formUnion(found.subtracting([.nothing]))
       if !found.contains(.nothing) { return (results, place) }
     }
     results.insert(.nothing)
     return (results, place)
+  }
+
+  private static func value(of said: PolkitAuthority.Answer?) -> PolkitValue {
+    guard let said else { return .nothing }
+    return said.demand.map { .text($0.word) } ?? .unknown
   }
 
   private static func results(of rule: Rule, _ question: PolkitEvaluator.Question) -> Set<PolkitValue> {
@@ -87,9 +103,15 @@ struct PolkitRules: Sendable {
   }
 
   /// The identities that count as administrators (`unix-group:sudo`): nil where the rules cannot be told, empty where
-  /// none names any.
-  func administrators(_ question: PolkitEvaluator.Question) -> (identities: [String]?, place: Place?) {
+  /// none names any. `authority` names those of the local authority, for a rule that asks it.
+  func administrators(
+    _ question: PolkitEvaluator.Question, authority: PolkitAuthority.Administrators?
+  ) -> (identities: [String]?, place: Place?) {
     for rule in rules where rule.isAboutAdministrators {
+      if rule.asksAuthority {
+        if let authority { return authority }
+        continue
+      }
       guard let function = rule.function else { return (nil, rule.place) }
       var evaluator = PolkitEvaluator(question, globals: rule.globals)
       let results = evaluator.results(of: function)

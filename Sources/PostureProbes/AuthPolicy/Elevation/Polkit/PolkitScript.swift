@@ -30,6 +30,9 @@ enum PolkitScript {
     var body: [Statement]
   }
 
+  /// Methods that change their list.
+  static let changing: Set = ["push", "pop", "shift", "unshift", "splice", "fill"]
+
   /// A function with the names of its parameters.
   struct Function: Hashable, Sendable {
     var parameters: [String]

@@ -4,7 +4,8 @@ struct PolkitScriptError: Error, Hashable, Sendable {}
 /// Reads statements and expressions of a rule.
 struct PolkitScriptParser {
   private let tokens: ArraySlice<PolkitTokens.Entry>
-  private var at: Int
+  /// The index of the next word.
+  private(set) var at: Int
   private var depth = 0
 
   init(_ tokens: ArraySlice<PolkitTokens.Entry>) {
@@ -45,17 +46,21 @@ struct PolkitScriptParser {
 
   // MARK: Statements
 
-  /// `function (a, b) { … }` or `(a, b) => { … }`.
+  /// `function (a, b) { … }`, `(a, b) => { … }` or `a => result`.
   mutating func function() throws(PolkitScriptError) -> PolkitScript.Function {
     if takeWord("function"), case .name = token { at += 1 }
-    try expect("(")
     var parameters: [String] = []
-    while !take(")") {
+    if take("(") {
+      while !take(")") {
+        parameters.append(try identifier())
+        _ = take(",")
+      }
+    } else {
       parameters.append(try identifier())
-      _ = take(",")
+      guard token == .sign("=>") else { throw PolkitScriptError() }
     }
-    _ = take("=>")
-    return PolkitScript.Function(parameters: parameters, body: try block())
+    let body = take("=>") && token != .sign("{") ? [.result(try expression())] : try block()
+    return PolkitScript.Function(parameters: parameters, body: body)
   }
 
   private mutating func block() throws(PolkitScriptError) -> [PolkitScript.Statement] {
@@ -77,7 +82,7 @@ struct PolkitScriptParser {
       _ = take(";")
       return [.leave]
     }
-    for word in ["var", "let", "const"] where takeWord(word) { return [try declaration()] }
+    for word in ["var", "let", "const"] where takeWord(word) { return try declarations() }
     return [.evaluate(try ended())]
   }
 
@@ -88,9 +93,11 @@ struct PolkitScriptParser {
 
   private mutating func ended() throws(PolkitScriptError) -> PolkitScript.Expression {
     let value = try expression()
-    guard take(";") || token == .sign("}") || isOnNewLine else { throw PolkitScriptError() }
+    guard endsStatement() else { throw PolkitScriptError() }
     return value
   }
+
+  private mutating func endsStatement() -> Bool { take(";") || token == .sign("}") || isOnNewLine }
 
   /// A statement may end with its line.
   private var isOnNewLine: Bool {
@@ -127,10 +134,15 @@ struct PolkitScriptParser {
     return .choose(value, cases)
   }
 
-  private mutating func declaration() throws(PolkitScriptError) -> PolkitScript.Statement {
-    let name = try identifier()
-    try expect("=")
-    return .declare(name, try ended())
+  /// `a = 1, b` behind `var`.
+  private mutating func declarations() throws(PolkitScriptError) -> [PolkitScript.Statement] {
+    var found: [PolkitScript.Statement] = []
+    repeat {
+      let name = try identifier()
+      found.append(.declare(name, take("=") ? try expression() : .value(.nothing)))
+    } while take(",")
+    guard endsStatement() else { throw PolkitScriptError() }
+    return found
   }
 
   // MARK: Expressions
@@ -193,11 +205,22 @@ struct PolkitScriptParser {
         value = .member(value, try identifier())
       } else if take("(") {
         value = .call(value, try items(until: ")"))
+      } else if take("[") {
+        value = try element(of: value)
       } else {
         return value
       }
     }
     throw PolkitScriptError()
+  }
+
+  /// `object["name"]` is `object.name`; which element of a list is meant is of no interest.
+  private mutating func element(of object: PolkitScript.Expression) throws(PolkitScriptError) -> PolkitScript.Expression
+  {
+    let index = try expression()
+    try expect("]")
+    if case .value(.text(let name)) = index { return .member(object, name) }
+    return .value(.unknown)
   }
 
   private mutating func items(until end: String) throws(PolkitScriptError) -> [PolkitScript.Expression] {

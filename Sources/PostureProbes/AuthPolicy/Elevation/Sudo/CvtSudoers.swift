@@ -49,6 +49,7 @@ enum CvtSudoers {
     if let groups = json["runasgroups"] { model.runasGroups = try items(groups) }
     for option in json["Options"]?.array ?? [] {
       if let value = option["authenticate"]?.bool { model.asksPassword = value }
+      if let value = option["setenv"]?.bool { model.setsEnvironment = value }
       if let value = option["notbefore"]?.string { model.notBefore = value }
       if let value = option["notafter"]?.string { model.notAfter = value }
     }

@@ -43,6 +43,25 @@ enum RootCommands {
     "sudoedit",
   ]
 
+  /// The word that makes a program open an editor, which gives a shell from within.
+  private static let editing: [String: Substring] = [
+    "crontab": "-e", "systemctl": "edit", "networkctl": "edit", "machinectl": "edit", "virsh": "edit",
+    "kubectl": "edit",
+  ]
+
+  /// Interpreters and shells run the file that their arguments name.
+  private static let interpreters: Set = [
+    "sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish", "csh", "tcsh", "rbash", "python", "perl", "ruby",
+    "node", "nodejs", "lua", "php", "tclsh", "expect", "gdb", "make", "java", "julia", "octave", "guile", "crontab",
+    "ansible-playbook",
+  ]
+
+  /// They run the command that is named behind their options.
+  private static let runners: Set = [
+    "env", "nice", "ionice", "nohup", "timeout", "time", "setsid", "stdbuf", "taskset", "chrt", "prlimit",
+    "dbus-run-session", "busybox",
+  ]
+
   /// Files that decide who may do what: editing one of them is root.
   private static let decisiveFiles = [
     "/etc/sudoers", "/etc/passwd", "/etc/shadow", "/etc/group", "/etc/gshadow", "/etc/pam.d/", "/etc/doas",
@@ -61,8 +80,36 @@ enum RootCommands {
     if path.ends(with: "/") || path.hasPrefix("^") { return true }
     let name = baseName(path)
     if name.contains("*") || name.contains("?") || name.contains("[") { return holdsWildcardShell(path, name) }
+    if let editing = editing[name], arguments?.split(separator: " ").contains(editing) == true { return true }
     if always.contains(name) { return !isScript(name, arguments) }
     return byArguments.contains(name) && isFree(arguments)
+  }
+
+  /// What a program runs whose business is to run another one; nil for any other, and where the caller chooses it.
+  static func inner(of command: String) -> String? {
+    var words = command.split(separator: " ")[...]
+    guard let path = words.popFirst(), runners.contains(baseName(path)) else { return nil }
+    var isAfterOption = false
+    while let word = words.first {
+      let isName = !word.hasPrefix("-") && !word.contains("=") && word.first?.isNumber == false
+      if word.hasPrefix("/") || isName && !isAfterOption { break }
+      isAfterOption = word.hasPrefix("-")
+      words.removeFirst()
+    }
+    guard let first = words.first, first.first?.isLetter == true || first.hasPrefix("/") else { return nil }
+    return (first.hasPrefix("/") ? "" : "/usr/bin/") + words.joined(separator: " ")
+  }
+
+  /// The absolute paths among the arguments of an interpreter; none for any other program.
+  static func interpretedPaths(of command: String) -> [String] {
+    var words = command.split(separator: " ")[...]
+    guard let path = words.popFirst(), interpreters.contains(baseName(path)) else { return [] }
+    return words.compactMap { word in
+      let word = word.drop { $0 == "\"" || $0 == "'" }
+      // An option may hold its value: -I/opt/lib, --file=/opt/x.
+      guard word.hasPrefix("/") || word.hasPrefix("-"), let slash = word.firstIndex(of: "/") else { return nil }
+      return String(word[slash...].prefix { !"\"';*".contains($0) })
+    }
   }
 
   /// `python3.11` is `python`.

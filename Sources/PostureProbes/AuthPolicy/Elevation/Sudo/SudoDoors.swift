@@ -25,11 +25,12 @@ struct SudoDoors {
   private init(_ context: AuthContext) {
     self.context = context
     let system = context.system
-    let host = HostName(system)
+    var host = HostName(system)
     let main = SudoersSource.mainFile(on: system)
     reading = main.map { SudoersReading($0, on: system, hostName: host.name) }
+    host.isResolved = SudoProgram.resolvesHost(reading?.sudoers.settings ?? [], system)
     judge = SudoersJudge(
-      sudoers: reading?.sudoers ?? Sudoers(), accounts: context.accounts, groups: GroupNumbers(system), host: host,
+      sudoers: reading?.sudoers ?? Sudoers(), accounts: context.accounts, groups: GroupNumbers.of(system), host: host,
       now: CalendarTime.text(system.now) + "Z", main: Place(main ?? "/etc/sudoers"))
     isWithoutPAM = ProofWithoutPAM.applies(to: system)
   }
@@ -52,36 +53,14 @@ struct SudoDoors {
     for command in assumed(true).namedCommands(for: person).prefix(200) {
       var one = row("sudo:\(command)", .named(command), subject, person)
       guard one.opening != whole.opening || one.whose != whole.whose else { continue }
-      one.counts = isRoot(command, person)
+      one.counts =
+        assumed(true).decide(.named(command), for: person).setsEnvironment
+        || CommandPower.isRoot(command, for: person.account, context.system)
       if one.answer == .notRequired, one.cause?.code == "sudoNoPassword" {
         one.cause?.code = one.counts ? "sudoCommandIsRoot" : "sudoCommandNoPassword"
       }
       result.doors.append(one)
     }
-  }
-
-  /// Programs that are root by themselves, and those that the person could replace.
-  private func isRoot(_ command: String, _ person: SudoersJudge.Person) -> Bool {
-    if RootCommands.amountsToRoot(command) { return true }
-    guard case .account(let account) = person else { return false }
-    let path = SudoersCommand(command).path
-    return path.hasPrefix("/") && isReplaceable(path, by: account)
-  }
-
-  private func isReplaceable(_ path: String, by account: Account) -> Bool {
-    var place = path
-    while place.count > 1 {
-      if let status = try? context.system.status(place), Self.isWritable(status, by: account) { return true }
-      if place == account.home { return true }
-      place = String(place[..<(place.lastIndex(of: "/") ?? place.startIndex)])
-    }
-    return false
-  }
-
-  private static func isWritable(_ status: System.Status, by account: Account) -> Bool {
-    // Everybody may write to a sticky directory, but not replace what belongs to others there.
-    let isOpen = status.mode & 0o002 != 0 && !(status.kind == .directory && status.mode & 0o1000 != 0)
-    return (status.owner == account.uid && account.uid != 0) || isOpen
   }
 
   /// A service account's row is shown where it is not closed and a rule is meant for it; it counts in no check.
@@ -177,8 +156,7 @@ struct SudoDoors {
   private func proof(
     _ decision: SudoersJudge.Decision, _ service: String, _ person: SudoersJudge.Person
   ) -> PAM.Outcome {
-    var account: Account?
-    if case .account(let local) = person { account = local }
+    var account = person.account
     let caller = account
     if decision.whose == .root { account = context.accounts["root"] }
     if decision.whose == .root, account == nil { return .never }

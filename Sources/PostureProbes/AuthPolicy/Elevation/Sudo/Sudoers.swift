@@ -32,6 +32,8 @@ struct Sudoers: Sendable {
     var runasGroups: [Item]?
     /// PASSWD, NOPASSWD; nil: the setting `authenticate` decides.
     var asksPassword: Bool?
+    /// SETENV, NOSETENV; nil: the setting `setenv` decides.
+    var setsEnvironment: Bool?
     var notBefore: String?
     var notAfter: String?
   }
@@ -65,7 +67,7 @@ struct Sudoers: Sendable {
     /// The settings that have a say in who has to prove what; all others are passed over.
     static let relevant: Set = [
       "authenticate", "rootpw", "targetpw", "runaspw", "exempt_group", "pam_service", "pam_login_service",
-      "runas_default",
+      "runas_default", "setenv", "fqdn",
     ]
   }
 
@@ -85,13 +87,18 @@ extension Sudoers {
       }
   }
 
-  /// Takes places and texts over from another reading of the same files, as far as both have the same number of rules.
+  /// Takes places and texts over from another reading of the same files, as far as both have the same number of rules;
+  /// SETENV too, which the JSON of cvtsudoers shows for the commands next to ALL, where it is implied, as well.
   func located(by other: Sudoers) -> Sudoers {
     guard rules.count == other.rules.count else { return self }
     var result = self
     for index in rules.indices {
       result.rules[index].place = other.rules[index].place
       result.rules[index].text = other.rules[index].text
+      guard rules[index].grants.count == other.rules[index].grants.count else { continue }
+      for (at, grant) in other.rules[index].grants.enumerated() {
+        result.rules[index].grants[at].setsEnvironment = grant.setsEnvironment
+      }
     }
     return result
   }

@@ -3,6 +3,7 @@ enum SudoersGrants {
   private struct Carried {
     var runas: (users: [Sudoers.Item]?, groups: [Sudoers.Item]?) = (nil, nil)
     var asksPassword: Bool?
+    var setsEnvironment: Bool?
     var notBefore: String?
     var notAfter: String?
   }
@@ -20,7 +21,8 @@ enum SudoersGrants {
       grants.append(
         Sudoers.Grant(
           command: command, runasUsers: carried.runas.users, runasGroups: carried.runas.groups,
-          asksPassword: carried.asksPassword, notBefore: carried.notBefore, notAfter: carried.notAfter))
+          asksPassword: carried.asksPassword, setsEnvironment: carried.setsEnvironment,
+          notBefore: carried.notBefore, notAfter: carried.notAfter))
     } while scanner.takeSpaced(",")
     return grants
   }
@@ -83,6 +85,8 @@ enum SudoersGrants {
       }
       if name == "PASSWD" { carried.asksPassword = true }
       if name == "NOPASSWD" { carried.asksPassword = false }
+      if name == "SETENV" { carried.setsEnvironment = true }
+      if name == "NOSETENV" { carried.setsEnvironment = false }
     }
   }
 }

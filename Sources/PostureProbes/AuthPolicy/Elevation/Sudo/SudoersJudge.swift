@@ -6,6 +6,10 @@ struct SudoersJudge: Sendable {
   enum Person: Sendable {
     case account(Account)
     case external
+
+    var account: Account? {
+      if case .account(let account) = self { account } else { nil }
+    }
   }
 
   /// What is to be run.
@@ -26,6 +30,8 @@ struct SudoersJudge: Sendable {
     var reason: Reason
     var service: String
     var loginService: String?
+    /// The person may set variables, LD_PRELOAD among them.
+    var setsEnvironment = false
     /// The rule names this person or a group, not just everybody.
     var isPersonal = false
   }
@@ -47,6 +53,7 @@ struct SudoersJudge: Sendable {
     }
     guard !grant.command.isNegated else { return decision(false, flags, rule, Reason("sudo.denied", rule.place)) }
     var result = decision(true, flags, rule, Reason("sudo.rule", rule.place))
+    result.setsEnvironment = grant.setsEnvironment ?? flags["setenv"]?.isOn ?? false
     result.isPersonal = rule.users.contains { $0.name != .all && matches($0.name, person) }
     if grant.asksPassword == false {
       result.asksPassword = false
@@ -146,9 +153,8 @@ struct SudoersJudge: Sendable {
     case (.uid(let uid), .account(let account)): uid == account.uid
     case (.uid(let uid), .external): accounts.all.contains { $0.uid == uid } ? false : assumption
     case (.group(let text), _): isMember(person, text)
-    case (.gid(let gid), .account(let account)):
-      gid == account.gid || (groups.name(of: gid).map(account.isMember) ?? false)
-    case (.gid(let gid), .external): groups.name(of: gid) == nil ? assumption : false
+    case (.gid(let gid), .account(let account)): groups.hasMember(account, gid) ?? assumption
+    case (.gid(let gid), .external): groups.hasMember(nil, gid) ?? assumption
     case (.netgroup(let text), .account(let account)):
       accounts.netgroups.contains(text, user: account.name) ?? assumption
     case (.netgroup, .external): assumption
@@ -174,9 +180,8 @@ struct SudoersJudge: Sendable {
   }
 
   private func isThisHost(inGroup group: String) -> Bool {
-    guard let name = host.name, let short = host.short else {
-      return accounts.netgroups.contains(group) == false ? false : assumption
-    }
+    guard let name = host.name else { return accounts.netgroups.contains(group) == false ? false : assumption }
+    let short = String(name.prefix { $0 != "." })
     return Truth.any([name, short].map { accounts.netgroups.contains(group, host: $0) }) ?? assumption
   }
 
@@ -255,21 +260,4 @@ struct SudoersCommand: Sendable {
     }
     return ShellPattern(path, stopsAtSlash: true).matches(other)
   }
-}
-
-/// Groups by number.
-struct GroupNumbers: Sendable {
-  private let names: [UInt32: String]
-
-  init(_ system: System) {
-    var names: [UInt32: String] = [:]
-    for row in (system.text("/etc/group") ?? "").lines() {
-      let fields = row.split(separator: ":", omittingEmptySubsequences: false)
-      guard fields.count >= 3, let gid = UInt32(fields[2]), names[gid] == nil else { continue }
-      names[gid] = String(fields[0])
-    }
-    self.names = names
-  }
-
-  func name(of gid: UInt32) -> String? { names[gid] }
 }

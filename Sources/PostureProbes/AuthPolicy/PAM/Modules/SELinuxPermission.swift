@@ -21,7 +21,9 @@ extension PAM {
         }
         return .fixed(.ignore)
       } catch {
-        return error == .missing ? .fixed(.serviceError) : question.anything(question.unreadable(path, error))
+        guard error == .missing else { return question.anything(question.unreadable(path, error)) }
+        // libpam's package brings the usual file, with nobody in it: a tree without it is not the whole system.
+        return .fixed(named == nil ? .ignore : .serviceError)
       }
     }
 
