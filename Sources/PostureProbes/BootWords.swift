@@ -8,9 +8,7 @@ struct BootWords: Sendable {
 
   /// The running one, else what a boot loader's files hold.
   init(_ system: System) {
-    let found =
-      Self.file(system) ?? Self.entry(system) ?? Self.menu(system, Self.menus, ["linux", "linux16", "linuxefi"])
-      ?? Self.menu(system, Self.extlinux, ["append"]) ?? Self.settings(system)
+    let found = Self.file(system) ?? Self.menu(system) ?? Self.settings(system)
     words = found?.words ?? []
     place = found?.place
   }
@@ -31,34 +29,46 @@ struct BootWords: Sendable {
     return nil
   }
 
-  /// The first entry of systemd-boot's that names any.
-  private static func entry(_ system: System) -> Found? {
-    for folder in ["/boot/loader/entries", "/efi/loader/entries", "/boot/efi/loader/entries"] {
-      let names = ((try? system.list(folder)) ?? []).filter { $0.ends(with: ".conf") }
-      for name in names.prefix(16) {
-        let found = lines(system, "\(folder)/\(name)", ["options"])
-        if let first = found.first { return (found.flatMap(\.words), first.place) }
+  /// The menu's entry that starts by itself, unless somebody chose another.
+  private static func menu(_ system: System) -> Found? {
+    let grub = grub(system)
+    let menus = [{ entries(system, grub) }, { grub.menu }, { extlinux(system) }]
+    return menus.lazy.compactMap { $0().start }.first.map { ($0.words, $0.place) }
+  }
+
+  private static func grub(_ system: System) -> GrubMenu {
+    let folders = ["/boot/grub", "/boot/grub2"]
+    let read = { (name: String) -> (text: String, path: String)? in
+      folders.lazy.map { "\($0)/\(name)" }
+        .compactMap { path in (try? system.read(path, cap: 8 << 20)).map { ($0.text, path) } }.first
+    }
+    let file = read("grub.cfg")
+    return GrubMenu(file?.text ?? "", path: file?.path ?? "", environment: read("grubenv")?.text ?? "")
+  }
+
+  private static func entries(_ system: System, _ grub: GrubMenu) -> BootMenu {
+    for partition in ["/boot", "/efi", "/boot/efi"] {
+      var menu = BootMenu(loaderEntries: "\(partition)/loader/entries", system, grub)
+      guard !menu.entries.isEmpty else { continue }
+      if let chosen = grub.menu.chosen ?? grub.variables["saved_entry"] {
+        menu.chosen = chosen
+      } else if let pattern = pattern("\(partition)/loader/loader.conf", system) {
+        menu.choose(pattern: pattern)
       }
+      return menu
     }
-    return nil
+    return BootMenu()
   }
 
-  private static let menus = ["/boot/grub/grub.cfg", "/boot/grub2/grub.cfg"]
-  private static let extlinux = ["/boot/extlinux/extlinux.conf", "/boot/extlinux.conf"]
-
-  /// Of the first kernel that a menu loads: the entry that starts by itself, unless somebody chose another.
-  private static func menu(_ system: System, _ paths: [String], _ keywords: Set<String>) -> Found? {
-    paths.lazy.compactMap { lines(system, $0, keywords).first }.first
+  private static func pattern(_ path: String, _ system: System) -> String? {
+    SystemdBoot.settings("default", system.text(path) ?? "").last?.value
   }
 
-  /// Lines that begin with one of the keywords, without it.
-  private static func lines(_ system: System, _ path: String, _ keywords: Set<String>) -> [Found] {
-    let text = (try? system.read(path, cap: 8 << 20))?.text ?? ""
-    return LogicalLines(text, comments: ["#"]).compactMap { line in
-      let words = line.text.split(whereSeparator: \.isWhitespace).map(String.init)
-      guard let first = words.first, keywords.contains(first.lowercased()) else { return nil }
-      return (Array(words.dropFirst()), Place(path, line: line.number))
+  private static func extlinux(_ system: System) -> BootMenu {
+    for path in ["/boot/extlinux/extlinux.conf", "/boot/extlinux.conf"] {
+      if let text = system.text(path) { return BootMenu(extlinux: text, path: path) }
     }
+    return BootMenu()
   }
 
   /// What the next grub.cfg will be made of.
@@ -85,8 +95,17 @@ struct BootWords: Sendable {
     return nil
   }
 
-  /// `systemd.set_credential=NAME:VALUE`
-  func credential(_ name: String) -> String? { last(after: "systemd.set_credential=\(name):") }
+  /// Every value of `name=value`.
+  func values(_ name: String) -> [String] {
+    words.filter { $0.hasPrefix("\(name)=") }.map { String($0.dropFirst(name.utf8.count + 1)) }
+  }
+
+  /// `systemd.set_credential=NAME:VALUE`, or the same in Base64.
+  func credential(_ name: String) -> String? {
+    last(after: "systemd.set_credential=\(name):")
+      ?? last(after: "systemd.set_credential_binary=\(name):").flatMap { Base64.decode($0.utf8) }
+      .map { String(decoding: $0, as: UTF8.self) }
+  }
 
   /// `systemd.setenv=NAME=VALUE`: a variable of every service.
   func environment(_ name: String) -> String? { last(after: "systemd.setenv=\(name)=") }

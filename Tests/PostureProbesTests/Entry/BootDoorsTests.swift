@@ -76,6 +76,8 @@ struct BootDoorsTests {
     ("editor no\n", Answer.closed), ("editor 0\n", .closed), ("editor yes\n", .notRequired),
     ("timeout 3\n", .notRequired),
     ("#editor no\n", .notRequired), ("editor no\neditor yes\n", .notRequired),
+    // Other spellings are passed over.
+    ("editor No\n", .notRequired), ("editor off\neditor Yes\n", .closed),
   ])
   func `systemd-boot's editor`(_ text: String, _ answer: Answer) throws {
     #expect(try look(["boot/efi/loader/loader.conf": text])["boot@systemd-boot *"] == answer)
@@ -89,7 +91,9 @@ struct BootDoorsTests {
 
   @Test(arguments: [
     ("DEFAULT linux\nPROMPT 1\n", Answer.notRequired), ("ALLOWOPTIONS 0\nPROMPT 1\n", .closed),
-    ("UI menu.c32\nMENU MASTER PASSWD x\n", .required), ("PROMPT 0\nNOESCAPE 1\n", .closed),
+    ("UI menu.c32\nMENU MASTER PASSWD x\n", .required), ("DEFAULT vesamenu.c32\nMENU MASTER PASSWD x\n", .required),
+    ("DEFAULT linux\nPROMPT 1\nMENU MASTER PASSWD x\n", .notRequired),
+    ("PROMPT 0\nNOESCAPE 1\n", .closed),
     ("PROMPT 0\n", .notRequired), ("UI menu.c32\nPROMPT 0\nNOESCAPE 1\n", .notRequired),
   ])
   func `extlinux`(_ text: String, _ answer: Answer) throws {

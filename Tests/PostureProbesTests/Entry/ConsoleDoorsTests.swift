@@ -150,6 +150,176 @@ struct ConsoleDoorsTests {
     #expect(kernel.rows["login@tty5 pi"] == .closed)
   }
 
+  // MARK: What else systemd starts at a terminal
+
+  private static let wants = "etc/systemd/system/multi-user.target.wants"
+  private static let first = ["etc/systemd/system/getty.target.wants/getty@tty1.service": "getty@.service"]
+
+  /// The rows of one terminal of a system that has the stock getty on tty1, by subject.
+  private func rows(
+    _ door: String, _ files: [String: String], links: [String: String] = [:]
+  ) throws -> [String: Answer] {
+    let base = [
+      "usr/lib/systemd/system/getty@.service": Self.getty, "usr/lib/systemd/system/serial-getty@.service": Self.getty,
+    ]
+    let links = Self.first.merging(["usr/lib/systemd/system/autovt@.service": "getty@.service"]) { $1 }
+      .merging(links) { $1 }
+    let found = try look(base.merging(files) { $1 }, links: links).rows
+    return found.reduce(into: [:]) { rows, row in
+      let words = row.key.split(separator: " ").map(String.init)
+      if words[0] == door { rows[words[1]] = row.value }
+    }
+  }
+
+  private static func mine(_ answer: Answer) -> [String: Answer] { ["root": .closed, "pi": answer, "ann": .closed] }
+
+  @Test(arguments: [
+    ("User=pi\nTTYPath=/dev/tty8\nExecStart=/bin/bash\n", mine(.notRequired)),
+    ("User=1000\nTTYPath=/dev/tty8\nExecStart=-/bin/bash -l\n", mine(.notRequired)),
+    ("User=root\nTTYPath=/dev/tty8\nExecStart=-/bin/sh\n", ["root": .notRequired, "pi": .closed, "ann": .closed]),
+    ("ExecStart=/sbin/agetty --autologin pi tty8 linux\n", mine(.notRequired)),
+    ("User=pi\nTTYPath=/dev/tty8\nExecStart=/usr/bin/startx\n", mine(.unknown)),
+    ("User=pi\nTTYPath=/dev/tty8\nExecStart=/usr/bin/cage /usr/bin/foot\n", mine(.unknown)),
+    ("TTYPath=/dev/tty8\nExecStart=/bin/su -l pi -c /usr/bin/startx\n", mine(.unknown)),
+    ("TTYPath=/dev/tty8\nExecStart=/bin/su -l pi -c /usr/bin/uptime\n", [:]),
+    ("User=pi\nTTYPath=/dev/tty8\nExecStart=/usr/bin/app\n", [:]),
+    ("User=ghost\nTTYPath=/dev/tty8\nExecStart=/bin/bash\n", [:]),
+  ])
+  func `a service is at its terminal whoever's directory it is in`(unit: String, wanted: [String: Answer]) throws {
+    for folder in ["etc", "usr/lib"] {
+      let path = "\(folder)/systemd/system/own.service"
+      let found = try rows("login@tty8", [path: "[Service]\n" + unit], links: ["\(Self.wants)/own.service": "/" + path])
+      #expect(found == wanted)
+    }
+  }
+
+  @Test(arguments: [
+    ("User=pi\nExecStart=/usr/bin/startx\n", Answer.unknown), ("ExecStart=/bin/su - pi -c startx\n", .unknown),
+    ("User=pi\nExecStart=/usr/bin/daemon\n", .required), ("ExecStart=/bin/su pi -c daemon\n", .required),
+    ("ExecStart=/sbin/runuser -u pi -- daemon\n", .required), ("User=pi\nExecStart=/bin/bash\n", .required),
+  ])
+  func `a session without a terminal of its own is one, a daemon is none`(unit: String, wanted: Answer) throws {
+    let found = try rows(
+      "login@console", ["etc/systemd/system/own.service": "[Service]\n" + unit],
+      links: ["\(Self.wants)/own.service": "/etc/systemd/system/own.service"])
+    #expect(found["pi"] == wanted)
+    #expect(found["root"] == .required)
+  }
+
+  @Test func `the account phase stands before the shell of a unit that names a service of PAM`() throws {
+    let shell = "[Service]\nExecStart=\nExecStart=-/bin/bash -l\nUser=pi\nPAMName=login\n"
+    let files = ["etc/systemd/system/getty@tty1.service.d/a.conf": shell]
+    let open = files.merging(["etc/pam.d/login": "auth required pam_deny.so\naccount required pam_permit.so\n"]) { $1 }
+    #expect(try rows("login@tty1", open) == Self.mine(.notRequired))
+    let shut = files.merging(["etc/pam.d/login": "auth required pam_deny.so\naccount required pam_deny.so\n"]) { $1 }
+    #expect(try rows("login@tty1", shut) == Self.mine(.closed))
+  }
+
+  @Test func `terminals are served by what autovt@ leads to`() throws {
+    let kmscon = [
+      "usr/lib/systemd/system/kmsconvt@.service": "[Service]\nExecStart=/usr/bin/kmscon --vt=%I\n",
+      "etc/systemd/system/kmsconvt@.service.d/a.conf":
+        "[Service]\nExecStart=\nExecStart=/usr/bin/kmscon --vt=%I --login -- /usr/bin/login -f root\n",
+    ]
+    let alias = ["etc/systemd/system/autovt@.service": "/usr/lib/systemd/system/kmsconvt@.service"]
+    #expect(try rows("login@tty*", kmscon, links: alias)["root"] == .notRequired)
+    #expect(try rows("login@tty*", kmscon).isEmpty)
+    let one = ["etc/systemd/system/getty.target.wants/kmsconvt@tty1.service": "kmsconvt@.service"]
+    #expect(try rows("login@tty1", kmscon, links: one)["root"] == .notRequired)
+  }
+
+  @Test(arguments: [
+    ("NAutoVTs=2\n", "tty6", true), ("NAutoVTs=2\n", "tty3", false), ("NAutoVTs=2\nReserveVT=3\n", "tty3", true),
+    ("NAutoVTs=0\nReserveVT=0\n", "tty6", false), ("NAutoVTs=0\n", "tty6", true), ("", "tty5", true),
+  ])
+  func `logind serves some terminals, and the reserved one`(text: String, terminal: String, isServed: Bool) throws {
+    let found = try rows(
+      "login@\(terminal)",
+      [
+        "etc/systemd/logind.conf": "[Login]\n" + text,
+        "etc/systemd/system/getty@\(terminal).service.d/a.conf": Self.autologin,
+      ])
+    #expect(found["pi"] == (isServed ? .notRequired : nil))
+  }
+
+  @Test(arguments: [
+    ("single systemd.setenv=SYSTEMD_SULOGIN_FORCE=1", Answer.notRequired),
+    ("emergency systemd.setenv=SYSTEMD_SULOGIN_FORCE=1", .notRequired), ("single", .closed),
+    ("systemd.setenv=SYSTEMD_SULOGIN_FORCE=1", .closed),
+  ])
+  func `who always boots into rescue mode has its shell at the console`(words: String, wanted: Answer) throws {
+    let sulogin = "[Service]\nExecStart=-/usr/lib/systemd/systemd-sulogin-shell rescue\n"
+    let files = [
+      "usr/lib/systemd/system/getty@.service": Self.getty, "usr/lib/systemd/system/rescue.service": sulogin,
+      "usr/lib/systemd/system/emergency.service": sulogin, "proc/cmdline": words,
+    ]
+    #expect(try look(files, root: "*", links: Self.first).rows["login@console root"] == wanted)
+  }
+
+  @Test(arguments: [
+    ("console=tty1 root=x", "ttyS0", false), ("console=tty1 console=ttyS0,115200", "ttyS0", true),
+    ("root=x", "ttyS0", true), ("console=tty1", "hvc0", true), ("systemd.getty_auto=n", "ttyS0", false),
+  ])
+  func `serial consoles that the kernel has none of`(words: String, terminal: String, isServed: Bool) throws {
+    let found = try rows(
+      "login@\(terminal)",
+      ["proc/cmdline": words, "etc/systemd/system/serial-getty@\(terminal).service.d/a.conf": Self.autologin])
+    #expect(found["pi"] == (isServed ? .notRequired : nil))
+  }
+
+  @Test func `a container has its console`() throws {
+    let unit = [
+      "usr/lib/systemd/system/console-getty.service": "[Service]\nExecStart=-/sbin/agetty --autologin root - $TERM\n"
+    ]
+    #expect(try rows("login@console", unit)["root"] == .required)
+    #expect(try rows("login@console", unit.merging(["run/systemd/container": "lxc"]) { $1 })["root"] == .notRequired)
+  }
+
+  @Test(arguments: [
+    ("ConditionPathExists=/etc/kiosk", false), ("ConditionPathExists=!/etc/kiosk", true),
+    ("ConditionPathExists=/etc/passwd", true), ("ConditionPathExists=!/etc/passwd", false),
+    ("AssertPathExists=/etc/kiosk", false), ("ConditionPathExists=/dev/tty0", true),
+    ("ConditionPathExists=|/etc/kiosk\nConditionPathExists=|/etc/passwd", true),
+    ("ConditionPathExists=|/etc/kiosk", false),
+    ("ConditionPathExists=|/etc/kiosk\nConditionFileNotEmpty=|/etc/passwd", true),
+    ("ConditionPathExists=/etc/kiosk\nConditionPathExists=", true),
+  ])
+  func `a condition on files that is not met leaves a door dormant`(condition: String, isMet: Bool) throws {
+    let unit = Self.autologin + "[Unit]\n" + condition + "\n"
+    let found = try rows("login@tty1", ["etc/systemd/system/getty@tty1.service.d/a.conf": unit])
+    #expect(found["pi"] == (isMet ? .notRequired : nil))
+  }
+
+  @Test(
+    arguments: [
+      ("systemd.wants=debug-shell", "tty9"), ("systemd.debug_shell", "tty9"), ("systemd.debug_shell=Yes", "tty9"),
+      ("systemd.debug_shell=hvc0", "hvc0"), ("systemd.debug_shell=/dev/tty5", "tty5"),
+      ("systemd.debug_shell systemd.default_debug_tty=ttyS0", "ttyS0"), ("systemd.debug_shell=n", nil),
+      ("systemd.debug_shell=OFF", nil), ("systemd.debug_shell systemd.mask=debug-shell.service", nil),
+    ] as [(String, String?)])
+  func `words of the kernel's that start a shell`(words: String, terminal: String?) throws {
+    let unit = "[Service]\nExecStart=/bin/sh\nTTYPath=/dev/tty9\n"
+    let files = ["usr/lib/systemd/system/debug-shell.service": unit, "proc/cmdline": words]
+    for name in ["tty9", "hvc0", "tty5", "ttyS0"] {
+      #expect(try rows("login@\(name)", files)["root"] == (name == terminal ? .notRequired : nil))
+    }
+  }
+
+  @Test func `words of the kernel's that mask, and that bring credentials`() throws {
+    let files = ["etc/systemd/system/getty@tty1.service.d/a.conf": Self.autologin]
+    #expect(try rows("login@tty1", files)["pi"] == .notRequired)
+    #expect(
+      try rows("login@tty1", files.merging(["proc/cmdline": "systemd.mask=getty@tty1.service"]) { $1 }).isEmpty)
+    let credentials = [
+      "usr/lib/systemd/system/getty@.service": Self.getty + "ImportCredential=agetty.*\nImportCredential=login.*\n",
+      "proc/cmdline":
+        "systemd.set_credential=agetty.autologin:pi systemd.set_credential_binary=login.noauth:eWVz",
+    ]
+    #expect(try rows("login@tty*", credentials)["pi"] == .notRequired)
+  }
+
+  // MARK: Other inits
+
   @Test func `BusyBox: no inittab is root shells, inittab says itself`() throws {
     let busybox = ["sbin/init": "/bin/busybox"]
     #expect(try look([:], links: busybox).rows["login@console root"] == .notRequired)
@@ -209,6 +379,53 @@ struct ConsoleDoorsTests {
       ["etc/sv/agetty-tty1/conf": "GETTY_ARGS=\"-a pi\"\n"],
       links: ["sbin/init": "runit-init", "etc/runit/runsvdir/default/agetty-tty1": "/etc/sv/agetty-tty1"])
     #expect(runit.rows["login@tty1 pi"] == .notRequired)
+  }
+
+  @Test(arguments: [
+    ("agetty-tty1/run", "#!/bin/sh\nexec agetty --autologin pi tty1 38400 linux 2>&1\n"),
+    ("getty-tty1/run", "#!/bin/sh\nexec /sbin/agetty -a pi tty1\n"),
+    ("agetty-autologin-tty1/conf", "GETTY_ARGS=\"--noclear --autologin pi\"\n"),
+  ])
+  func `runit: what runs is what is written`(file: String, text: String) throws {
+    let void = """
+      #!/bin/sh
+      tty=${PWD##*-}
+      [ -r conf ] && . ./conf
+      GETTY=agetty
+      exec chpst -P ${GETTY} ${GETTY_ARGS} "${tty}" "${BAUD_RATE}" "${TERM_NAME}"
+
+      """
+    let name = String(file.prefix { $0 != "/" })
+    let links = ["sbin/init": "runit-init", "etc/service/\(name)": "/etc/sv/\(name)"]
+    let files = ["etc/sv/\(file)": text]
+    #expect(try look(files, links: links).rows["login@tty1 pi"] == .notRequired)
+    let run = ["etc/sv/\(name)/run": void].merging(files) { $1 }
+    #expect(try look(run, links: links).rows["login@tty1 pi"] == .notRequired)
+    #expect(try look(["etc/sv/\(name)/run": void], links: links).rows["login@console pi"] == .required)
+  }
+
+  @Test func `OpenRC as the first process`() throws {
+    let found = try look(
+      ["etc/conf.d/agetty.tty1": "agetty_options=\"--autologin pi\"\n"],
+      links: ["sbin/init": "openrc-init", "etc/runlevels/default/agetty.tty1": "/etc/init.d/agetty.tty1"])
+    #expect(found.rows["login@tty1 pi"] == .notRequired)
+  }
+
+  @Test func `inittab: more files of sysvinit's, later actions of procd's, sessions`() throws {
+    let lines = "id:2:initdefault:\n1:2:respawn:/sbin/getty 38400 tty1\n"
+    let more = "2:2:respawn:/sbin/agetty --autologin pi tty2\n"
+    let found = try look([
+      "etc/inittab": lines, "etc/inittab.d/a.tab": more, "etc/inittab.d/b.txt": "3:2:once:/bin/sh\n",
+    ])
+    #expect(found.rows["login@tty2 pi"] == .notRequired)
+    #expect(found.rows["login@console root"] == .required)
+    let session = try look(["etc/inittab": lines + "x:2:respawn:/bin/su - pi -c startx\n"]).rows
+    #expect(session["login@console pi"] == .unknown)
+    #expect(session["login@console ann"] == .required)
+    for action in ["askconsolelate", "respawnlate"] {
+      let procd = try look(["sbin/procd": "", "etc/inittab": "::\(action):/bin/ash --login\n"])
+      #expect(procd.rows["login@console root"] == .notRequired)
+    }
   }
 
   @Test func `no init, no door; an unknown one leaves the check open`() throws {

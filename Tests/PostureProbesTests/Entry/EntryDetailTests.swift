@@ -40,6 +40,10 @@ struct EntryDetailTests {
   @Test func `a shell in place of init, a debug shell for good`() throws {
     let shell = try door("login@console", "root", ["/boot/firmware/cmdline.txt": "console=tty1 root=x init=/bin/sh\n"])
     #expect(shell?.answer == .notRequired)
+    for word in ["rdinit=/bin/sh", "rd.break", "rd.break=pre-mount"] {
+      let early = try door("login@console", "root", ["/boot/firmware/cmdline.txt": "console=tty1 \(word)\n"])
+      #expect(early?.answer == .notRequired)
+    }
     let ordinary = try door("login@console", "root", ["/proc/cmdline": "root=x init=/usr/lib/systemd/systemd\n"])
     #expect(ordinary?.answer == .closed)
     let debug = try door(

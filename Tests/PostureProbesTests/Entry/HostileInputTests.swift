@@ -140,6 +140,8 @@ import Testing
     _ = TOMLTable(text)["a", "b"]
     _ = GrubUsers(text, path: place) { _ in (text, place) }
     _ = Extlinux.Options(text, place).door
+    _ = GrubMenu(text, path: place, environment: text).menu.start
+    _ = BootMenu(extlinux: text, path: place).start
     var config = KConfig(group: "Daemon")
     config.read(text, path: place)
     _ = Swayidle(file: text).lock

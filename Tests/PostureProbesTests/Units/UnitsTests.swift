@@ -32,6 +32,19 @@ struct UnitsTests {
       words(units, "serial-getty@ttyS0.service").dropFirst() == ["/strong", "/typelevel", "/prefix|serial-getty"])
   }
 
+  @Test(arguments: [
+    ("serial-.service.d", true), ("serial-@.service.d", true), ("serial-@ttyS0.service.d", true),
+    ("serial-@ttyS1.service.d", false), ("serial-getty-.service.d", false), ("getty-.service.d", false),
+  ])
+  func `drop-ins of a name's beginning`(folder: String, counts: Bool) throws {
+    let tree = try FixtureTree([
+      "usr/lib/systemd/system/serial-getty@.service": Self.stock,
+      "etc/systemd/system/\(folder)/a.conf": "[Service]\nExecStart=\nExecStart=/x\n",
+    ])
+    let units = Units(try System(root: tree.root))
+    #expect((words(units, "serial-getty@ttyS0.service") == ["/x"]) == counts)
+  }
+
   @Test func `an empty assignment clears, and evidence names file and line`() throws {
     let tree = try FixtureTree([
       "usr/lib/systemd/system/getty@.service": Self.stock,
@@ -146,6 +159,30 @@ struct StartupTests {
     let rescue = ["etc/systemd/system/default.target": "/usr/lib/systemd/system/rescue.target"]
     let wants = ["etc/systemd/system/multi-user.target.wants/ssh.service": "/usr/lib/systemd/system/ssh.service"]
     #expect(try !startup(Self.base, rescue.merging(wants) { $1 }).starts(["ssh"]))
+  }
+
+  @Test(arguments: [
+    ("systemd.unit=graphical.target", true), ("5", true), ("ro quiet 3", false), ("single", false), ("", false),
+    ("5 systemd.unit=multi-user.target", false), ("systemd.wants=graphical.target", true),
+    ("rd.systemd.unit=graphical.target", false),
+  ])
+  func `the kernel's words decide before the default target`(words: String, isGraphical: Bool) throws {
+    let text = ["etc/systemd/system/default.target": "/usr/lib/systemd/system/multi-user.target"]
+    let startup = try startup(Self.base.merging(["proc/cmdline": words]) { $1 }, text)
+    #expect(startup.booted.isGraphical == isGraphical)
+  }
+
+  @Test func `what may not run, and what is masked by the kernel's words`() throws {
+    let wants = [
+      "etc/systemd/system/multi-user.target.wants/ssh.service": "/usr/lib/systemd/system/ssh.service"
+    ]
+    let files = Self.base.merging([
+      "usr/lib/systemd/system/ssh.service":
+        "[Unit]\nConditionPathExists=!/etc/ssh/sshd_not_to_be_run\n" + Self.service
+    ]) { $1 }
+    #expect(try startup(files, wants).starts(["ssh"]))
+    #expect(try !startup(files.merging(["etc/ssh/sshd_not_to_be_run": ""]) { $1 }, wants).starts(["ssh"]))
+    #expect(try !startup(files.merging(["proc/cmdline": "systemd.mask=ssh"]) { $1 }, wants).starts(["ssh"]))
   }
 
   @Test func `start links of OpenRC, sysvinit, OpenWrt and runit`() throws {

@@ -25,19 +25,28 @@ struct SystemdBoot {
       guard error == .missing else { return BootDoors.unknown("systemd-boot", Place(path), "\(path) \(error.words)") }
       text = ""
     }
-    let line = Array(LogicalLines(text, comments: ["#"])).last {
-      $0.text.split { $0 == " " || $0 == "\t" }.first == "editor"
-    }
-    let value = line?.text.split { $0 == " " || $0 == "\t" }.dropFirst().first.map { $0.lowercased() }
-    let place = Place(path, line: line?.number)
-    if ["no", "0", "off", "false", "n", "f"].contains(value ?? "") {
+    // Spelled otherwise it is passed over: the loader takes small letters only.
+    let editor = Self.settings("editor", text).last { Self.yes.contains($0.value) || Self.no.contains($0.value) }
+    let place = Place(path, line: editor?.line)
+    if let editor, Self.no.contains(editor.value) {
       return BootDoors.shut("systemd-boot", Reason("systemdBoot.noEditor", place))
     }
     if hasOnlyImages(partition) {
       // With Secure Boot a unified image takes no command line from the menu.
       return BootDoors.unknown("systemd-boot", place, "unified kernel images, editor on")
     }
-    return BootDoors.open("systemd-boot", Reason("systemdBoot.editor", place), "editor \(value ?? "not set")")
+    return BootDoors.open("systemd-boot", Reason("systemdBoot.editor", place), "editor \(editor?.value ?? "not set")")
+  }
+
+  private static let yes = ["1", "yes", "y", "true", "t", "on"]
+  private static let no = ["0", "no", "n", "false", "f", "off"]
+
+  /// The values of a key of loader.conf(5), with their lines.
+  static func settings(_ key: String, _ text: String) -> [(value: String, line: Int)] {
+    LogicalLines(text, comments: ["#"]).compactMap { line in
+      let words = line.text.split { $0 == " " || $0 == "\t" }
+      return words.count > 1 && words[0] == key ? (String(words[1]), line.number) : nil
+    }
   }
 
   private func hasOnlyImages(_ partition: String) -> Bool {
@@ -70,6 +79,8 @@ struct Extlinux {
   struct Options {
     private var values: [String: (value: String, line: Int)] = [:]
     private var password: Int?
+    /// A menu's module is named, here or maybe in another file: only it asks for a password, the prompt knows none.
+    private var mayHaveMenu = false
     private(set) var namesDeviceTree = false
     private let path: String
 
@@ -78,6 +89,7 @@ struct Extlinux {
       for line in LogicalLines(text, comments: ["#"]) {
         let words = line.text.split { $0 == " " || $0 == "\t" }.map { $0.lowercased() }
         if ["fdt", "fdtdir", "devicetree", "devicetreedir"].contains(words[0]) { namesDeviceTree = true }
+        if words[0] == "include" || words.contains(where: { $0.ends(with: "menu.c32") }) { mayHaveMenu = true }
         if words.starts(with: ["menu", "master", "passwd"]) { password = line.number }
         if words.count > 1 { values[words[0]] = (words[1], line.number) }
       }
@@ -87,7 +99,7 @@ struct Extlinux {
       if let allow = values["allowoptions"], allow.value == "0" {
         return BootDoors.shut("extlinux", Reason("extlinux.allowOptions", file: path, line: allow.line))
       }
-      if let password {
+      if let password, mayHaveMenu {
         var door = Door(
           "boot@extlinux", .boot, "*", .passcode, because: [Reason("extlinux.password", file: path, line: password)])
         door.whose = .own

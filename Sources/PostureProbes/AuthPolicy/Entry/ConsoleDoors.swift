@@ -4,26 +4,27 @@ import Posture
 enum ConsoleDoors {
   static func look(_ context: AuthContext) -> ProbeResult {
     let kernel = context.system.shared { BootWords(context.system) }
-    if let word = kernel.value("init"), let result = shellInsteadOfInit(word, kernel, context) { return result }
+    if let shell = shellInsteadOfInit(kernel, context) { return doors(context, [shell]) }
     switch context.startup.kind {
     case .systemd: return doors(context, SystemdConsoles(context, kernel).lines)
     case .sysvinit: return inittab(context, isBusyBox: false)
     case .busybox, .procd: return inittab(context, isBusyBox: true)
-    case .runit: return doors(context, ServiceConsoles(system: context.system).lines)
+    case .runit, .openrc: return doors(context, ServiceConsoles(system: context.system).lines)
     case .other: return notModelled("an init that is not known")
     case .none: return ProbeResult()
     }
   }
 
-  /// `init=/bin/sh`, as it is written where the machine boots from: every start ends in a shell of root's.
-  private static func shellInsteadOfInit(
-    _ program: String, _ kernel: BootWords, _ context: AuthContext
-  ) -> ProbeResult? {
-    guard TerminalReader(system: context.system).read([program]) == .rootShell, let place = kernel.place else {
+  /// `init=/bin/sh`, `rdinit=/bin/sh` or `rd.break`, as it is written where the machine boots from: every start ends in a
+  /// shell of root's.
+  private static func shellInsteadOfInit(_ kernel: BootWords, _ context: AuthContext) -> ConsoleLine? {
+    let reader = TerminalReader(system: context.system)
+    let program = ["init", "rdinit"].lazy.compactMap { name in kernel.value(name).map { "\(name)=\($0)" } }
+      .first { reader.read([String($0.drop { $0 != "=" }.dropFirst())]) == .rootShell }
+    guard let word = program ?? kernel.value("rd.break").map({ _ in "rd.break" }), let place = kernel.place else {
       return nil
     }
-    let line = ConsoleLine(terminal: "console", reading: .rootShell, observed: "init=\(program)", place: place)
-    return doors(context, [line])
+    return ConsoleLine(terminal: "console", reading: .rootShell, observed: word, place: place)
   }
 
   private static func inittab(_ context: AuthContext, isBusyBox: Bool) -> ProbeResult {
@@ -141,25 +142,41 @@ struct ConsoleRows {
 
   /// The one user who gets in here.
   private var named: String? {
-    guard case .login(let call) = line.reading, case .only(let user) = call.user else { return nil }
-    return user
+    switch line.reading {
+    case .shell(let user), .session(let user): return user == "root" ? nil : user
+    case .login(let call):
+      guard case .only(let user) = call.user else { return nil }
+      return user
+    default: return nil
+    }
   }
 
   private func outcome(_ person: Person) -> PAM.Outcome {
     switch line.reading {
     case .login(let call): return login(call, person)
-    case .rootShell:
-      return person.account?.isRoot == true
-        ? opened("console.shell", "consoleShell") : .closed(Reason("console.shell", line.place))
+    case .shell(let user): return owns(person, user) ? shell(person) : .closed(Reason("console.shell", line.place))
+    case .session(let user):
+      return owns(person, user) ? notModelled("console.session") : .closed(Reason("console.session", line.place))
     case .sulogin(let isForced):
       guard let account = person.account, account.isRoot else { return .closed(Reason("sulogin", line.place)) }
       return Sulogin.outcome(for: account, isForced: isForced, place: line.place)
     case .nothing: return .closed(Reason("console.nothing", line.place))
-    case .unknown:
-      return .unknown(
-        Reason("console.notModelled", line.place), Cause("notModelled", observed: line.observed, evidence: [line.place])
-      )
+    case .unknown: return notModelled("console.notModelled")
     }
+  }
+
+  private func notModelled(_ reason: String) -> PAM.Outcome {
+    .unknown(Reason(reason, line.place), Cause("notModelled", observed: line.observed, evidence: [line.place]))
+  }
+
+  private func shell(_ person: Person) -> PAM.Outcome {
+    guard let service = line.service else { return opened("console.shell", "consoleShell") }
+    var call = PAM.Call(service)
+    call.skipsAuthentication = true
+    var outcome = context.pam.outcome(of: call, for: person.account)
+    outcome.because.insert(Reason("console.shell", line.place), at: 0)
+    if outcome.opening?.answer == .notRequired { outcome.cause = cause("consoleShell") }
+    return outcome
   }
 
   private func login(_ call: LoginCall, _ person: Person) -> PAM.Outcome {
@@ -188,6 +205,11 @@ struct ConsoleRows {
   /// A name that is not found here may be one of the people of another source.
   private func isMeant(_ person: Person, _ user: String) -> Bool {
     person.account.map { $0.name == user } ?? (context.accounts[user] == nil)
+  }
+
+  /// root by any name is root.
+  private func owns(_ person: Person, _ user: String) -> Bool {
+    user == "root" ? person.account?.isRoot == true : isMeant(person, user)
   }
 
   private func opened(_ reason: String, _ code: String) -> PAM.Outcome {

@@ -10,6 +10,8 @@ struct ConsoleLine: Sendable {
   var place: Place
   /// Another file that was decisive: a credential.
   var credential: Place?
+  /// The PAM service whose account phase stands before a shell.
+  var service: String?
   /// False where something is set up at a terminal that is never started.
   var isStarted = true
 }

@@ -95,7 +95,7 @@ struct DisplayManagerSearch {
       let manager = aliased
     else { return nil }
     return Found(
-      manager: manager, isStarted: isStarted && !isOverruled(manager), place: Place(path))
+      manager: manager, isStarted: isStarted && units.canStart(Self.alias) && !isOverruled(manager), place: Place(path))
   }
 
   private var isStarted: Bool {
@@ -184,7 +184,7 @@ struct DisplayManagerSearch {
   private func startsAsUnit(_ manager: DisplayManager) -> Bool {
     let units = context.startup.units
     let booted = context.startup.booted
-    if manager.names.contains(where: { units.isMasked("\($0).service") }) { return false }
+    if !manager.names.allSatisfy({ units.canStart("\($0).service") }) { return false }
     if booted.hasNoLinks {
       guard isStarted else { return false }
       if units.path(of: Self.alias) != nil { return aliased == manager }

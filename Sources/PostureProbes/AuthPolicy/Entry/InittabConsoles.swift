@@ -6,15 +6,15 @@ struct InittabEntry: Hashable, Sendable {
   var levels: String
   var action: String
   var process: String
-  var line: Int
+  var place: Place
 
-  static func parse(_ text: String) -> [InittabEntry] {
+  static func parse(_ text: String, path: String = InittabConsoles.path) -> [InittabEntry] {
     LogicalLines(text, comments: ["#"]).compactMap { line in
       let fields = line.text.split(separator: ":", maxSplits: 3, omittingEmptySubsequences: false).map(String.init)
       guard fields.count == 4 else { return nil }
       return InittabEntry(
         id: fields[0].trimmed, levels: fields[1].trimmed, action: fields[2].trimmed, process: fields[3].trimmed,
-        line: line.number)
+        place: Place(path, line: line.number))
     }
   }
 }
@@ -31,17 +31,32 @@ struct InittabConsoles {
   }
 
   private static let sysvActions: Set<String> = ["respawn", "once", "wait", "ondemand", "boot", "bootwait"]
-  private static let busyboxActions: Set<String> = ["respawn", "askfirst", "once", "wait", "askconsole"]
+  private static let busyboxActions: Set<String> = [
+    "respawn", "askfirst", "once", "wait", "askconsole",
+    // procd's own.
+    "askconsolelate", "respawnlate",
+  ]
 
   /// nil where there is no inittab.
   var entries: [InittabEntry]? {
     get throws(System.Unreadable) {
       do throws(System.Unreadable) {
-        return InittabEntry.parse(try system.read(Self.path).text)
+        return InittabEntry.parse(try system.read(Self.path).text) + more
       } catch {
         if error == .missing { return nil }
         throw error
       }
+    }
+  }
+
+  private static let folder = "/etc/inittab.d"
+
+  /// sysvinit reads the files of a folder too, since 2.97.
+  private var more: [InittabEntry] {
+    guard !isBusyBox else { return [] }
+    return ((try? system.list(Self.folder)) ?? []).filter { $0.ends(with: ".tab") }.flatMap { name in
+      let path = "\(Self.folder)/\(name)"
+      return InittabEntry.parse(system.text(path) ?? "", path: path)
     }
   }
 
@@ -70,7 +85,7 @@ struct InittabConsoles {
     guard counts(reading, words) else { return nil }
     return ConsoleLine(
       terminal: terminal(entry, written), reading: reading, observed: process,
-      place: Place(Self.path, line: entry.line))
+      place: entry.place)
   }
 
   /// A program that is neither getty nor login nor shell is an application.

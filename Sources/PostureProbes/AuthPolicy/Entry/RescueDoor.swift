@@ -18,7 +18,7 @@ struct RescueDoor {
     return door
   }
 
-  private struct Way {
+  struct Way {
     var reading: TerminalReading
     var observed: String
     var place: Place
@@ -39,10 +39,11 @@ struct RescueDoor {
 
   private var units: [Way] {
     guard context.startup.kind == .systemd else { return [] }
-    return ["rescue.service", "emergency.service"].compactMap(unit)
+    return ["rescue.service", "emergency.service"].compactMap(way)
   }
 
-  private func unit(_ name: String) -> Way? {
+  /// What stands before the shell of one of systemd's two units.
+  func way(_ name: String) -> Way? {
     guard let unit = context.startup.units.unit(name), !unit.isMasked else { return nil }
     let environment = unit.environment { context.system.text($0) }
     guard let command = unit.commands(environment: environment).last else { return nil }
@@ -51,7 +52,7 @@ struct RescueDoor {
       observed: command.words.joined(separator: " "), place: command.place)
     // systemd's wrapper takes the force from its environment.
     if case .sulogin(false) = way.reading, Programs.base(command.program) == "systemd-sulogin-shell",
-      let (value, place) = force(unit, environment), Self.isTrue(value)
+      let (value, place) = force(unit, environment), SystemdBoolean.parse(value) == true
     {
       way.reading = .sulogin(isForced: true)
       way.place = place ?? way.place
@@ -77,14 +78,12 @@ struct RescueDoor {
     return nil
   }
 
-  private static func isTrue(_ value: String?) -> Bool {
-    ["1", "yes", "y", "true", "t", "on"].contains(value?.lowercased() ?? "")
-  }
-
   /// sysvinit's single user mode: `~~:S:wait:/sbin/sulogin`.
   private var inittab: [Way] {
-    guard context.startup.kind == .sysvinit, let text = context.system.text(InittabConsoles.path) else { return [] }
-    return InittabEntry.parse(text).compactMap { entry in
+    guard context.startup.kind == .sysvinit,
+      let entries = try? InittabConsoles(context.system, isBusyBox: false).entries
+    else { return [] }
+    return entries.compactMap { entry in
       guard entry.action == "wait" || entry.action == "respawn", entry.levels.contains("S") || entry.levels == "1",
         !entry.levels.contains("3")
       else { return nil }
@@ -92,7 +91,7 @@ struct RescueDoor {
       let reading = TerminalReader(system: context.system).read(words)
       switch reading {
       case .sulogin, .rootShell:
-        return Way(reading: reading, observed: entry.process, place: Place(InittabConsoles.path, line: entry.line))
+        return Way(reading: reading, observed: entry.process, place: entry.place)
       default: return nil
       }
     }

@@ -22,7 +22,7 @@ struct ServiceConsoles {
     }
   }
 
-  // MARK: runit: /etc/sv/agetty-tty1/conf
+  // MARK: runit: /etc/sv/agetty-tty1/run, which reads conf
 
   private static let folders = [
     "/var/service", "/etc/service", "/etc/runit/runsvdir/default", "/etc/runit/runsvdir/current",
@@ -31,15 +31,27 @@ struct ServiceConsoles {
   private var runit: [ConsoleLine] {
     var seen = Set<String>()
     return Self.folders.flatMap { folder in
-      ((try? system.list(folder)) ?? []).filter { $0.hasPrefix("agetty-") && seen.insert($0).inserted }
+      ((try? system.list(folder)) ?? []).filter { $0.contains("getty-") && seen.insert($0).inserted }
         .filter { !system.exists("\(folder)/\($0)/down") }
         .map { name in
-          let terminal = String(name.dropFirst("agetty-".count))
-          let file = system.exists("\(folder)/\(name)/conf") ? "\(folder)/\(name)/conf" : "/etc/sv/\(name)/conf"
-          let options = variables(file)["GETTY_ARGS"] ?? ""
-          return line(["/sbin/agetty"] + UnitWords.split(options) + [terminal], terminal, file, "GETTY_ARGS")
+          let own = "\(folder)/\(name)"
+          let service = system.exists("\(own)/run") || system.exists("\(own)/conf") ? own : "/etc/sv/\(name)"
+          return run(service, terminal: name.split(separator: "-").last.map(String.init) ?? name)
         }
     }
+  }
+
+  private func run(_ service: String, terminal: String) -> ConsoleLine {
+    let configuration = variables("\(service)/conf")
+    let options = configuration["GETTY_ARGS"]
+    let (file, key) = options == nil ? ("\(service)/run", "exec") : ("\(service)/conf", "GETTY_ARGS")
+    // It runs in its own folder, whose name says which terminal it serves.
+    let set = configuration.merging(["PWD": service]) { $1 }
+    let commands = ShellScript(system.text("\(service)/run") ?? "", [], variables: set).commands
+    guard let words = (commands.last(where: \.isExec) ?? commands.last)?.words else {
+      return line(["/sbin/agetty"] + UnitWords.split(options ?? "") + [terminal], terminal, file, key)
+    }
+    return line(words, ConsoleLine.terminal(in: words) ?? terminal, file, key)
   }
 
   private func line(_ words: [String], _ terminal: String, _ file: String, _ key: String) -> ConsoleLine {
@@ -47,7 +59,8 @@ struct ServiceConsoles {
       .firstIndex { $0.trimmed.hasPrefix(key) }.map { $0 + 1 }
     return ConsoleLine(
       terminal: terminal, reading: TerminalReader(system: system).read(words),
-      observed: (["agetty"] + words.dropFirst()).joined(separator: " "), place: Place(file, line: number))
+      observed: ([Programs.base(words[0])] + words.dropFirst()).joined(separator: " "), place: Place(file, line: number)
+    )
   }
 
   /// `NAME=value` lines of a shell fragment.

@@ -159,6 +159,9 @@ struct ShellScript {
       let name = inner.prefix { $0 == "_" || $0.isLetter || $0.isNumber }
       let known = value(String(name))
       let modifier = inner.dropFirst(name.count)
+      if modifier.hasPrefix("##*"), let mark = modifier.dropFirst(3).first {
+        return String(known.split(separator: mark, omittingEmptySubsequences: false).last ?? "")
+      }
       guard known.isEmpty, modifier.hasPrefix(":-") || modifier.hasPrefix("-") else { return known }
       return String(modifier.drop { $0 == ":" || $0 == "-" })
     }

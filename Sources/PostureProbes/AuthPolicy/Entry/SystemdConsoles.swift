@@ -6,55 +6,87 @@ struct SystemdConsoles {
   private let units: Units
   private let booted: BootedUnits
   private let kernel: BootWords
+  private let accounts: Accounts
+  private let rescue: ConsoleLine?
 
   init(_ context: AuthContext, _ kernel: BootWords) {
     system = context.system
+    accounts = context.accounts
     units = context.startup.units
     booted = context.startup.booted
     self.kernel = kernel
+    rescue = Self.rescue(context)
   }
 
-  var lines: [ConsoleLine] { templates + instances + [console, debugShell].compactMap { $0 } + ownServices }
+  var lines: [ConsoleLine] { templates + instances + [console, debugShell, rescue].compactMap { $0 } + services }
 
   // MARK: Gettys
 
-  private static let templates = [
-    ("getty@.service", "tty*"), ("autovt@.service", "tty*"), ("serial-getty@.service", "ttyS*"),
-  ]
+  private static let getty = "getty@.service"
+  private static let autovt = "autovt@.service"
+  private static let serial = "serial-getty@.service"
 
   private var templates: [ConsoleLine] {
-    Self.templates.compactMap { name, terminal in
-      // An alias is the template it names.
-      guard units.canonical(name) == name, name == "serial-getty@.service" ? hasGenerator : hasTerminals(name)
-      else { return nil }
-      return line(name, terminal)
+    var lines = Set([Self.getty, automatic]).sorted().filter(isServed).compactMap { line($0, "tty*") }
+    if hasGenerator, var line = line(Self.serial, "ttyS*") {
+      line.isStarted = line.isStarted && (hasSerialConsole || startsInstance(of: Self.serial))
+      lines.append(line)
+    }
+    return lines
+  }
+
+  /// The template that logind starts on terminals that somebody switches to: what the alias autovt@ leads to.
+  private var automatic: String {
+    units.unit(Self.autovt) == nil ? Self.getty : units.canonical(Self.autovt)
+  }
+
+  private func isAutomatic(_ template: String?) -> Bool {
+    template == automatic || (template == Self.getty && units.path(of: Self.autovt) == nil)
+  }
+
+  private func isServed(_ template: String) -> Bool {
+    booted.hasNoLinks || startsInstance(of: template)
+      || (isAutomatic(template) && (automaticTerminals > 0 || reservedTerminal > 0))
+  }
+
+  private func startsInstance(of template: String) -> Bool {
+    units.instances(of: UnitName(template)?.prefix ?? "").contains {
+      booted.reaches($0) && units.unit($0)?.fragment?.contains("@.") == true
     }
   }
 
   /// systemd-getty-generator(8) starts a getty on every serial console of the kernel.
   private var hasGenerator: Bool {
-    booted.hasNoLinks || !["0", "no", "off", "false"].contains(kernel.value("systemd.getty_auto") ?? "yes")
+    booted.hasNoLinks || SystemdBoolean.parse(kernel.value("systemd.getty_auto") ?? "yes") != false
       || units.instances(of: "serial-getty").contains(where: booted.reaches)
   }
 
-  private func hasTerminals(_ template: String) -> Bool {
-    automaticTerminals > 0 || booted.hasNoLinks
-      || units.instances(of: "getty").contains {
-        booted.reaches($0) && units.unit($0)?.fragment?.contains("@.") == true
-      }
+  /// A command line that names consoles names all that there are.
+  private var hasSerialConsole: Bool {
+    let consoles = kernel.values("console").map { $0.prefix { $0 != "," } }
+    return booted.hasNoLinks || consoles.isEmpty || consoles.contains { !Self.isVirtual($0) && $0 != "null" }
+  }
+
+  private static func isVirtual(_ terminal: some StringProtocol) -> Bool {
+    terminal.isEmpty || (terminal.hasPrefix("tty") && terminal.dropFirst(3).allSatisfy(\.isNumber))
   }
 
   /// How many virtual terminals logind serves when somebody switches to them (logind.conf(5)).
-  private var automaticTerminals: Int {
-    var number = 6
-    for setting in SystemdConfiguration.settings("logind.conf", system) where setting.key == "NAutoVTs" {
-      number = Int(setting.value) ?? number
-    }
-    return number
+  private var automaticTerminals: Int { logind("NAutoVTs") }
+  /// The one that it serves whatever that number is; 0 for none.
+  private var reservedTerminal: Int { logind("ReserveVT") }
+
+  /// Both numbers are 6 where nothing else is said.
+  private func logind(_ key: String) -> Int {
+    let values = SystemdConfiguration.settings("logind.conf", system).filter { $0.key == key }.map(\.value)
+    return values.compactMap { Int($0) }.last ?? 6
   }
 
   private var instances: [ConsoleLine] {
-    ["getty", "autovt", "serial-getty", "container-getty"].flatMap { prefix in
+    let prefixes = [
+      "getty", "autovt", "kmsconvt", "serial-getty", "container-getty", UnitName(automatic)?.prefix ?? "",
+    ]
+    return Set(prefixes).sorted().flatMap { prefix in
       units.instances(of: prefix).compactMap { name -> ConsoleLine? in
         guard let instance = UnitName(name)?.instance, units.canonical(name) == name else { return nil }
         let terminal = prefix == "container-getty" ? "pts/\(UnitName.unescape(instance))" : UnitName.unescape(instance)
@@ -67,13 +99,20 @@ struct SystemdConsoles {
 
   private func isStarted(_ name: String, _ prefix: String, _ terminal: String) -> Bool {
     if booted.hasNoLinks || booted.reaches(name) { return true }
-    if prefix == "serial-getty" { return hasGenerator }
-    guard prefix != "container-getty", let number = Int(terminal.drop { !$0.isNumber }) else { return false }
-    return terminal.hasPrefix("tty") && number <= automaticTerminals
+    if prefix == "serial-getty" { return hasGenerator && (hasSerialConsole || Self.isVirtualizers(terminal)) }
+    guard isAutomatic(UnitName(name)?.template), let number = Int(terminal.drop { !$0.isNumber }) else { return false }
+    return terminal.hasPrefix("tty") && (number <= automaticTerminals || number == reservedTerminal)
   }
 
+  /// The consoles of virtual machines, which the generator looks for by name.
+  private static func isVirtualizers(_ terminal: String) -> Bool {
+    ["hvc0", "xvc0", "hvsi0", "sclp_line0", "ttysclp0", "3270/tty1", "3270!tty1"].contains(terminal)
+  }
+
+  /// In a container the generator starts it.
   private var console: ConsoleLine? {
-    booted.starts("console-getty.service") ? line("console-getty.service", "console") : nil
+    booted.starts("console-getty.service") || system.exists("/run/systemd/container")
+      ? line("console-getty.service", "console") : nil
   }
 
   /// The line that a unit's main command is; nil where the unit is masked or has none.
@@ -85,12 +124,20 @@ struct SystemdConsoles {
       guard let file = unit.fragment, isUnreadable(file) else { return nil }
       return ConsoleLine(terminal: terminal, reading: .unknown(file), observed: file, place: Place(file))
     }
+    let reading = TerminalReader(system: system, credentials: credentials).read(command.words)
     var line = ConsoleLine(
-      terminal: terminal, reading: TerminalReader(system: system, credentials: credentials).read(command.words),
+      terminal: terminal, reading: user(of: unit).map(reading.run) ?? reading,
       observed: ([Programs.base(command.program)] + command.arguments).joined(separator: " "), place: command.place,
-      credential: credentials.place)
-    line.isStarted = !isRefused(unit, commands)
+      credential: credentials.place, service: unit.last("PAMName")?.value)
+    line.isStarted = !isRefused(unit, commands) && units.canStart(name)
     return line
+  }
+
+  /// `User=`, by name where a number is given; nil for root.
+  private func user(of unit: Unit) -> String? {
+    guard let user = unit.last("User").map({ unit.expand($0.value) }), !user.isEmpty else { return nil }
+    let account = accounts[user] ?? accounts.all.first { "\($0.uid)" == user }
+    return account?.isRoot == true ? nil : account?.name ?? user
   }
 
   /// systemd does not load a unit with several commands, unless its type allows them: a drop-in that did not clear the
@@ -108,34 +155,62 @@ struct SystemdConsoles {
 
   // MARK: Shells
 
+  /// Where every boot ends in rescue or emergency mode, its shell is at the console.
+  private static func rescue(_ context: AuthContext) -> ConsoleLine? {
+    let target = context.startup.booted.defaultTarget
+    guard target == "rescue.target" || target == "emergency.target" else { return nil }
+    return RescueDoor(context).way(target.substituting(".target", with: ".service")).map { way in
+      ConsoleLine(terminal: "console", reading: way.reading, observed: way.observed, place: way.place)
+    }
+  }
+
   private var debugShell: ConsoleLine? {
     let word = kernel.value("systemd.debug_shell")
-    let byKernel = word.map { !["0", "no", "off", "false"].contains($0) } ?? false
+    let byKernel = word.map { SystemdBoolean.parse($0) != false } ?? false
     guard byKernel || booted.reaches("debug-shell.service"), !units.isMasked("debug-shell.service") else { return nil }
     let unit = units.unit("debug-shell.service")
     let terminal = unit?.last("TTYPath").map { Programs.base($0.value) } ?? "tty9"
-    let named = word.flatMap { $0.hasPrefix("tty") ? $0 : nil }
+    let other = word.flatMap { $0.isEmpty || SystemdBoolean.parse($0) != nil ? nil : $0 }
+    let named = (other ?? kernel.value("systemd.default_debug_tty")).map(Programs.base)
     return ConsoleLine(
       terminal: named ?? terminal, reading: .rootShell, observed: "debug-shell.service",
       place: (byKernel ? kernel.place : nil) ?? Place(unit?.fragment ?? "/etc/systemd/system/debug-shell.service"))
   }
 
-  /// Services outside the vendor directories that are given a terminal.
-  private var ownServices: [ConsoleLine] {
-    units.ownServices.compactMap { name in
-      guard !Self.gettys.contains(where: name.hasPrefix), booted.starts(name), let unit = units.unit(name),
-        let terminal = unit.last("TTYPath").map({ Programs.base($0.value) })
-          ?? (unit.last("StandardInput").map { $0.value.hasPrefix("tty") } == true ? "console" : nil),
-        let line = line(name, terminal)
+  /// Other services that are given a terminal, or start a session of somebody's.
+  private var services: [ConsoleLine] {
+    let names = Set(booted.services).union(booted.hasNoLinks ? units.ownServices : [])
+    return names.sorted().compactMap { name in
+      guard !Self.gettys.contains(where: name.hasPrefix), booted.starts(name), let unit = units.unit(name)
       else { return nil }
+      let terminal = terminal(of: unit)
+      guard terminal != nil || mayStartSession(unit), let line = line(name, terminal ?? "console") else { return nil }
+      switch line.reading {
+      case .session: return line
       // A program that is no login is an application; what it lets people do is not a door of this kind.
-      if case .unknown = line.reading { return nil }
-      return line.reading == .nothing ? nil : line
+      case .unknown, .nothing: return nil
+      default: return terminal == nil ? nil : line
+      }
     }
   }
 
+  /// What the unit names, or a getty is told; the console where only the input is a terminal.
+  private func terminal(of unit: Unit) -> String? {
+    if let path = unit.last("TTYPath") { return Programs.base(unit.expand(path.value)) }
+    if unit.last("StandardInput")?.value.hasPrefix("tty") == true { return "console" }
+    guard let command = unit.commands().last, Programs.base(command.program).ends(with: "getty") else { return nil }
+    return ConsoleLine.terminal(in: command.words)
+  }
+
+  /// Programs of other names are not looked into: they are daemons.
+  private func mayStartSession(_ unit: Unit) -> Bool {
+    let name = Programs.base(unit.commands().last?.program ?? "")
+    return name == "su" || name == "runuser" || TerminalReader.sessions.contains(name)
+  }
+
   private static let gettys = [
-    "getty@", "serial-getty@", "container-getty@", "console-getty.", "autovt@", "debug-shell.", "rescue.", "emergency.",
+    "getty@", "serial-getty@", "container-getty@", "console-getty.", "autovt@", "kmsconvt@", "debug-shell.", "rescue.",
+    "emergency.",
     "display-manager.",
   ]
 }

@@ -2,8 +2,10 @@
 enum TerminalReading: Hashable, Sendable {
   /// The text login.
   case login(LoginCall)
-  /// A shell of root's without any question.
-  case rootShell
+  /// A shell of this user's without any question.
+  case shell(of: String)
+  /// A whole session of this user's without any question, by a program that is not modelled.
+  case session(of: String)
   /// root's password, as sulogin(8) asks for it.
   case sulogin(isForced: Bool)
   /// Nothing that lets anybody in.
@@ -12,6 +14,17 @@ enum TerminalReading: Hashable, Sendable {
   case unknown(String)
 
   static let stock = TerminalReading.login(LoginCall())
+  static let rootShell = TerminalReading.shell(of: root)
+  private static let root = "root"
+
+  /// The same where `user` runs it in root's place.
+  func run(by user: String) -> TerminalReading {
+    switch self {
+    case .shell(of: Self.root): .shell(of: user)
+    case .session(of: Self.root): .session(of: user)
+    default: self
+    }
+  }
 }
 
 /// How the login program is called.
@@ -39,8 +52,18 @@ struct TerminalReader {
   var asksOnTerminals = false
 
   private static let shells: Set<String> = ["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish", "csh", "tcsh"]
-  private static let wrappers: Set<String> = [
-    "setsid", "env", "nice", "ionice", "cttyhack", "chrt", "exec", "chpst", "command", "nohup", "stdbuf",
+  /// Programs that run another, each with those of its options that take a value.
+  private static let wrappers: [String: Set<String>] = [
+    "setsid": [], "env": ["-u", "-C"], "nice": ["-n"], "ionice": ["-c", "-n", "-p", "-P", "-u"], "cttyhack": [],
+    "chrt": ["-T", "-P", "-D"], "exec": ["-a"], "chpst": ["-u", "-U", "-b", "-e", "-n", "-l", "-L", "-/"],
+    "command": [], "nohup": [], "stdbuf": ["-i", "-o", "-e"], "dbus-run-session": [], "dbus-launch": [],
+  ]
+  /// What gives its user a display of their own: the start of X, compositors, whole desktops.
+  static let sessions: Set<String> = [
+    "startx", "xinit", "sx", "cage", "weston", "weston-launch", "sway", "labwc", "wayfire", "river", "Hyprland", "niri",
+    "kwin_wayland", "kwin_wayland_wrapper", "startplasma-wayland", "startplasma-x11", "gnome-session", "gnome-shell",
+    "gnome-kiosk", "phoc", "phosh", "phosh-session", "miriway", "mir-kiosk", "ubuntu-frame", "hikari", "dwl",
+    "gamescope",
   ]
 
   /// What `words` come to on their terminal.
@@ -55,14 +78,17 @@ struct TerminalReader {
     case "sulogin": return .sulogin(isForced: arguments.contains { $0 == "-e" || $0 == "--force" })
     case "sushell": return .rootShell
     case "systemd-sulogin-shell": return .sulogin(isForced: false)
-    case "su", "runuser": return substitute(program, arguments)
+    case "su", "runuser": return substitute(program, arguments, depth)
     case "busybox": return arguments.isEmpty ? .rootShell : read(arguments, depth: depth + 1)
     case "openvt": return read(Self.afterOptions(arguments, withValues: ["-c"]), depth: depth + 1)
     case "kmscon": return kmscon(arguments, depth)
-    case let name where Self.wrappers.contains(name):
-      return read(Self.afterOptions(arguments, withValues: ["-n", "-c", "-u", "-P"]), depth: depth + 1)
     case let name where Self.shells.contains(name): return shell(arguments, depth)
-    default: return script(program, arguments, depth)
+    case let name where Self.sessions.contains(name): return .session(of: "root")
+    case let name:
+      if let options = Self.wrappers[name] {
+        return read(Self.afterOptions(arguments, withValues: options), depth: depth + 1)
+      }
+      return script(program, arguments, depth)
     }
   }
 
@@ -92,14 +118,27 @@ struct TerminalReader {
     return .login(call)
   }
 
-  /// `su - pi` by root: a session of that user's, no question.
-  private func substitute(_ program: String, _ arguments: [String]) -> TerminalReading {
-    guard !arguments.contains(where: { $0.hasPrefix("-c") || $0 == "--command" || $0.hasPrefix("--command=") }) else {
-      return .nothing
+  /// `su - pi` by root: a session of that user's, no question. With a command it is what that is.
+  private func substitute(_ program: String, _ arguments: [String], _ depth: Int) -> TerminalReading {
+    let (options, operands) = Self.suOptions.read(arguments)
+    let named = options.last { $0.name == "u" }?.value
+    let user = named ?? operands.first { $0 != "-" } ?? "root"
+    let shell = TerminalReading.login(LoginCall(user: .only(user), skipsAuthentication: true, program: program))
+    let command = options.last { $0.name == "c" }?.value.map { commands($0, [], depth) ?? .nothing }
+    let program = named != nil && !operands.isEmpty ? read(operands, depth: depth + 1) : nil
+    switch command ?? program {
+    case nil, .rootShell: return shell
+    case .session(of: "root"): return .session(of: user)
+    default: return .nothing
     }
-    let user = arguments.first { !$0.hasPrefix("-") } ?? "root"
-    return .login(LoginCall(user: .only(user), skipsAuthentication: true, program: program))
   }
+
+  private static let suOptions = OptionReader(
+    "c:flg:G:mps:u:w:PT",
+    long: [
+      "command": "c", "session-command": "c", "fast": "f", "login": "l", "group": "g", "supp-group": "G",
+      "preserve-environment": "m", "shell": "s", "user": "u", "whitelist-environment": "w", "pty": "P", "no-pty": "T",
+    ])
 
   private func kmscon(_ arguments: [String], _ depth: Int) -> TerminalReading {
     guard let start = arguments.firstIndex(where: { $0 == "--login" || $0 == "-l" }) else {
@@ -151,9 +190,10 @@ struct TerminalReader {
 
   /// Whether a command of a script is one that terminals are given to.
   private func names(_ command: ShellScript.Command) -> Bool {
-    let words = command.words.drop { Self.wrappers.contains(Programs.base($0)) || $0.hasPrefix("-") }
+    let words = command.words.drop { Self.wrappers[Programs.base($0)] != nil || $0.hasPrefix("-") }
     let name = Programs.base(words.first ?? "")
     if name.ends(with: "getty") || ["login", "sulogin", "su", "runuser"].contains(name) { return true }
+    if Self.sessions.contains(name) { return true }
     return Self.shells.contains(name) && (command.isExec || command.isLast)
       && !words.dropFirst().contains { !$0.hasPrefix("-") || $0.contains("c") }
   }

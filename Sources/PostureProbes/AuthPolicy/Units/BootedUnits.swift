@@ -7,12 +7,12 @@ struct BootedUnits: Sendable {
   private let names: Set<String>
   private let units: Units
 
-  init(_ units: Units) {
+  init(_ units: Units, _ goal: BootGoal = BootGoal()) {
     self.units = units
-    let named = units.canonical("default.target")
+    let named = units.canonical(goal.target ?? "default.target")
     defaultTarget = named == "default.target" ? "graphical.target" : named
     hasNoLinks = units.enabledNames.isEmpty
-    names = Self.closure(from: [defaultTarget] + Self.always, units)
+    names = Self.closure(from: [defaultTarget] + goal.wanted + Self.always, units)
   }
 
   /// Targets that every ordinary boot passes; a small tree need not have their files to be believed.
@@ -39,14 +39,17 @@ struct BootedUnits: Sendable {
     return reached
   }
 
-  /// Whether a boot reaches this unit, by whatever name, and it is not masked.
+  /// Whether a boot reaches this unit, by whatever name, and nothing keeps it from starting.
   func starts(_ name: String) -> Bool {
-    guard !units.isMasked(name) else { return false }
+    guard units.canStart(name) else { return false }
     return hasNoLinks || names.contains(units.canonical(name))
   }
 
   /// Whether a boot reaches the target or service by a link or a dependency, masks aside.
   func reaches(_ name: String) -> Bool { names.contains(units.canonical(name)) }
+
+  /// The services that a boot reaches.
+  var services: [String] { names.filter { $0.ends(with: ".service") }.sorted() }
 
   /// Whether the desktop is started: the default target is, or pulls in, graphical.target.
   var isGraphical: Bool { reaches("graphical.target") || reaches("display-manager.service") }

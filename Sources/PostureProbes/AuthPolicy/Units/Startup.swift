@@ -10,6 +10,7 @@ struct Startup: Sendable {
     /// OpenWrt: procd, with an inittab of its own.
     case procd
     case runit
+    case openrc
     case other
     /// A container image without any.
     case none
@@ -21,8 +22,9 @@ struct Startup: Sendable {
   private let scripts: InitScripts
 
   init(_ system: System) {
-    units = Units(system)
-    booted = BootedUnits(units)
+    let goal = BootGoal(system.shared { BootWords(system) })
+    units = Units(system, masked: goal.masked)
+    booted = BootedUnits(units, goal)
     scripts = InitScripts(system)
     kind = Self.kind(of: system, units)
   }
@@ -67,9 +69,9 @@ struct Startup: Sendable {
   private func startsSocket(_ name: String) -> Bool {
     guard hasUnit("\(name).socket"), booted.starts("\(name).socket"), let socket = units.unit("\(name).socket")
     else { return false }
-    let accepts = ["yes", "true", "1", "on"].contains(socket.last("Accept", in: "Socket")?.value.lowercased() ?? "no")
+    let accepts = socket.last("Accept", in: "Socket").flatMap { SystemdBoolean.parse($0.value) } ?? false
     let service = socket.last("Service", in: "Socket")?.value ?? (accepts ? "\(name)@.service" : "\(name).service")
-    return !units.isMasked(service)
+    return units.canStart(service)
   }
 }
 
@@ -135,6 +137,7 @@ enum InitProgram {
     case "busybox", "busybox.nosuid", "busybox.suid", "busybox-static": .busybox
     case "procd": .procd
     case "runit-init", "runit": .runit
+    case "openrc-init": .openrc
     case "init.sysvinit", "sysvinit": .sysvinit
     default: nil
     }

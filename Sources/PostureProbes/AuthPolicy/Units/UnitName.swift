@@ -38,10 +38,15 @@ struct UnitName: Hashable, Sendable {
     return "\(template.prefix)@\(instance).\(template.type)"
   }
 
-  /// The prefix cut at each dash, longest first, whose drop-ins apply too: `foo-bar-.service`, `foo-.service`.
+  /// The prefix cut at each dash, longest first, whose drop-ins apply too: `foo-bar-.service`, `foo-.service`; for an
+  /// instance `foo-@bar.service` and `foo-@.service` as well. A template stands for all its instances.
   var shortened: [String] {
     prefix.indices.filter { prefix[$0] == "-" && $0 != prefix.startIndex }.reversed()
-      .map { "\(prefix[...$0]).\(type)" }
+      .flatMap { dash in
+        let start = prefix[...dash]
+        let ends = instance.map { $0.isEmpty ? ["@", ""] : ["@\($0)", "@", ""] } ?? [""]
+        return ends.map { "\(start)\($0).\(type)" }
+      }
       .filter { $0 != text }
   }
 

@@ -20,6 +20,8 @@ final class Units: Sendable {
 
   let folders: [Folder]
   private let system: System
+  /// Names that the kernel's command line masks.
+  private let masked: Set<String>
   /// Where each name's strongest file is.
   private let paths: [String: String]
   /// Links from one unit name to another, the strongest of each name.
@@ -34,8 +36,9 @@ final class Units: Sendable {
   private let instanceNames: [String: [String]]
   private let memory = Mutex<[String: Unit?]>([:])
 
-  init(_ system: System) {
+  init(_ system: System, masked: Set<String> = []) {
     self.system = system
+    self.masked = masked
     folders = Self.folders(of: system)
     var paths: [String: String] = [:]
     for folder in folders.reversed() {
@@ -151,6 +154,11 @@ final class Units: Sendable {
 
   func isMasked(_ name: String) -> Bool { unit(name)?.isMasked ?? false }
 
+  /// Whether nothing keeps the unit from starting: a mask, or a condition on files that are or are not there.
+  func canStart(_ name: String) -> Bool {
+    unit(name).map { !$0.isMasked && UnitConditions($0).areMet(system) } ?? true
+  }
+
   /// Names with this prefix and type that have a file, a link or a drop-in directory: `getty@tty1.service`.
   func instances(of prefix: String, type: String = "service") -> [String] {
     instanceNames["\(prefix).\(type)"] ?? []
@@ -173,7 +181,8 @@ final class Units: Sendable {
     let fragment = path(of: name) ?? parts.template.flatMap(path) ?? path(of: asked)
     let dropIns = dropInPaths(parts)
     guard fragment != nil || !dropIns.isEmpty else { return nil }
-    let isMasked = fragment.map(isNothing) ?? false
+    let isMasked =
+      [asked, name, parts.template ?? name].contains(where: masked.contains) || fragment.map(isNothing) ?? false
     let settings = ([fragment].compactMap { $0 } + dropIns).flatMap { path in
       UnitFile.parse(system.text(path) ?? "", path: path)
     }
