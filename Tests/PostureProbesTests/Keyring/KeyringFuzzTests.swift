@@ -23,7 +23,8 @@ struct KeyringFuzzTests {
     let pin = Base64URL.encode(Array(#"{"clevis":{"pin":"sss","sss":{"t":1,"jwe":["eyJ9.."]}}}"#.utf8))
     let crypttab = "root UUID=11 /key:LABEL=x luks,tpm2-device=auto,header=/a\n# x\nswap /dev/sda3 /dev/urandom swap\n"
     let mounts = "22 1 8:1 / / rw,noatime shared:1 - ext4 /dev/sda1 rw\nUUID=a / ext4\n/dev/b\t/c\\040d e f\n"
-    let record = #"{"userName":"b","binding":{"a":{"storage":"luks"}},"privileged":{"hashedPassword":["*"]}}"#
+    let record = #"{"binding":{"a":{}},"perMachine":[{"matchHostname":"box"}],"privileged":{"hashedPassword":["*"]}}"#
+    let script = "#!/bin/sh\nsystemd-creds decrypt '/k' - | gnome-keyring-daemon --unlock\n"
     return [
       Reader(name: "gnome-keyring", seed: KeyringGnomeTests.encrypted) { _ = GnomeKeyring($0) },
       Reader(name: "plain keyring", seed: Array(KeyringGnomeTests.plain.utf8)) { _ = GnomeKeyring($0) },
@@ -52,6 +53,12 @@ struct KeyringFuzzTests {
       },
       Reader(name: "user record", seed: Array(record.utf8)) {
         _ = (try? JSONParser.parse($0)).map { ManagedHome($0, on: HomeMachine(id: "id", host: "box")) }
+      },
+      Reader(name: "script", seed: Array(script.utf8)) { _ = UnlockScript(text($0)) },
+      Reader(name: "links of volumes", seed: Array("/dev/disk/by-id/dm-uuid-CRYPT-LUKS2-a-b".utf8)) {
+        _ = BlockDevices.mappingName(ofPath: text($0))
+        _ = BlockDevices.disk(ofPartition: text($0))
+        _ = OverlayLayers(["lowerdir=\(text($0))"]).folders
       },
       Reader(name: "names of volumes", seed: Array("my--vg-root--a".utf8)) {
         _ = BlockDevices.group(ofVolumeName: text($0))

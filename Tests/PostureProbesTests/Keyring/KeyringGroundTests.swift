@@ -79,6 +79,11 @@ struct KeyringGroundTests: VolumeTrees {
     #expect(try tree.door("volume:home")?.answer == answer)
   }
 
+  @Test(arguments: ["/srv/a:/mnt/b /home fuse.mergerfs x 0 0", "/etc/auto.home /home autofs x 0 0"])
+  func `what comes from elsewhere does not lie on the root`(row: String) throws {
+    #expect(try tree(fstab: Self.root + row + "\n").door("volume:home")?.answer == .unknown)
+  }
+
   @Test(.timeLimit(.minutes(1))) func `folders that lie on each other end`() throws {
     let tree = try FixtureTree(["/etc/fstab": "/home/b /home none bind 0 0\n/home/b /home/b none bind 0 0\n"])
     try tree.addAlice()

@@ -54,9 +54,11 @@ struct KeyringUnlockerTests {
   @Test(arguments: [
     "auth optional pam_exec.so expose_authtok \(script)", "session optional pam_exec.so type=close_session \(script)",
     "session optional pam_gone.so \(script)",
+    "session optional pam_exec.so /usr/bin/program",
   ])
   func `lines that hand over nothing of their own`(line: String) throws {
-    let tree = try tree(["/etc/pam.d/login": "\(line)\n", Self.script: "tpm2_unseal -c x | \(Self.daemon)"])
+    let tree = try tree(["/etc/pam.d/login": "\(line)\n", Self.script: "#!/bin/sh\ntpm2_unseal -c x | \(Self.daemon)"])
+    try tree.write("/usr/bin/program", "\u{7F}ELF\ngnome-keyring-daemon --unlock\n")
     try tree.write("/sys/class/tpm/tpm0/tpm_version_major", "2\n")
     #expect(try keyring(tree).opening == .passcode)
   }
@@ -64,7 +66,7 @@ struct KeyringUnlockerTests {
   @Test func `a unit of the person's own service manager`() throws {
     let tree = try tree(["/sys/class/tpm/tpm0/tpm_version_major": "2\n"])
     let unit = "/home/alice/.config/systemd/user/unlock.service"
-    try tree.write("/home/alice/bin/unlock", "tpm2_unseal -c x | gnome-keyring-daemon --unlock\n")
+    try tree.write("/home/alice/bin/unlock", "#!/bin/sh\ntpm2_unseal -c x | gnome-keyring-daemon --unlock\n")
     for command in ["%h/bin/unlock", "/bin/sh -c 'systemd-creds decrypt %h/k - | gnome-keyring-daemon --unlock'"] {
       try tree.write(unit, "[Service]\nExecStart=\(command)\n")
       unlink(tree.place("/home/alice/.config/systemd/user/default.target.wants/unlock.service"))

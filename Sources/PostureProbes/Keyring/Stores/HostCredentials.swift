@@ -49,7 +49,7 @@ enum HostCredentials {
     }
   }
 
-  static func seal(_ system: System, _ path: String) -> Seal {
+  private static func seal(_ system: System, _ path: String) -> Seal {
     (try? system.read(path)).map { Seal($0.bytes) } ?? .unknown
   }
 

@@ -27,7 +27,8 @@ struct KeyringUnlocker: Hashable, Sendable {
   private static func script(_ words: [String], _ home: Home) -> (name: String, text: String)? {
     guard let program = words.first else { return nil }
     guard ["sh", "bash", "dash"].contains(Path.name(of: program)) else {
-      return text(program, home).map { (program, $0) }
+      // The kernel starts no other text.
+      return text(program, home).flatMap { $0.hasPrefix("#!") ? (program, $0) : nil }
     }
     if let flag = words.firstIndex(where: { $0.hasPrefix("-") && $0.ends(with: "c") }), flag + 1 < words.count {
       return (program, words[flag + 1])
@@ -35,10 +36,11 @@ struct KeyringUnlocker: Hashable, Sendable {
     return words.dropFirst().first { $0.hasPrefix("/") }.flatMap { path in text(path, home).map { (path, $0) } }
   }
 
+  /// Small files alone: most of what units start is no script.
   private static func text(_ path: String, _ home: Home) -> String? {
-    let own = home.path("")
-    if path.hasPrefix(own) { return (try? home.read(String(path.dropFirst(own.count)), cap: 64 << 10))?.text }
-    return home.system.text(path)
+    let (own, cap) = (home.path(""), 64 << 10)
+    if path.hasPrefix(own) { return (try? home.read(String(path.dropFirst(own.count)), cap: cap))?.text }
+    return (try? home.system.read(path, cap: cap))?.text
   }
 
   // MARK: What it needs
@@ -49,7 +51,7 @@ struct KeyringUnlocker: Hashable, Sendable {
     case .tpm: return hasTPM ? Opening([.device]) : nil
     case .unclear: return nil
     case .credential(let paths):
-      let seals = paths.map { HostCredentials.seal(home.system, named($0, for: home.person)) }
+      let seals = paths.compactMap { text(named($0, for: home.person), home) }.map { HostCredentials.Seal($0.utf8) }
       if seals.contains(.nothing) { return .always }
       // Without a word of its own a credential is sealed as this machine seals.
       let isByFile = seals.contains(.hostKey) || (!hasTPM && !seals.contains(.tpm))

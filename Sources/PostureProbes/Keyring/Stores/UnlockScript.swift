@@ -19,13 +19,14 @@ struct UnlockScript: Hashable, Sendable {
     let lines = LogicalLines(text, comments: ["#"]).prefix(Self.mostLines).map { line in
       line.text.split { " \t|;&()`\"'".contains($0) }.map(String.init)
     }
+    let daemon = "gnome-keyring-daemon"
     func calls(_ program: String) -> [ArraySlice<String>] {
       lines.compactMap { line in line.firstIndex { Path.name(of: $0) == program }.map { line[$0...] } }
     }
     let unlocking: Set = ["--unlock", "--login", "-l"]
-    guard calls("gnome-keyring-daemon").contains(where: { !unlocking.isDisjoint(with: $0) }) else { return nil }
+    guard calls(daemon).contains(where: { !unlocking.isDisjoint(with: $0) }) else { return nil }
     if let call = calls("systemd-creds").first(where: { $0.contains("decrypt") }) {
-      source = .credential(call.filter { $0.hasPrefix("/") })
+      source = .credential(call.prefix { Path.name(of: $0) != daemon }.filter { $0.hasPrefix("/") })
     } else {
       source = calls("tpm2_unseal").isEmpty ? .unclear : .tpm
     }

@@ -47,7 +47,8 @@ struct GroundFinder {
   private func look(_ mount: MountTable.Mount, _ depth: Int) -> Ground {
     switch mount.type {
     case "overlay", "overlayfs", "aufs": return overlay(mount, depth)
-    case "zfs", "bcachefs", "nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "ceph", "tmpfs", "ramfs", "rootfs":
+    case "zfs", "bcachefs", "nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "ceph", "autofs", "tmpfs", "ramfs",
+      "rootfs":
       return unknownType(mount)
     case "ecryptfs": return stacked(mount, depth)
     case _ where mount.type.hasPrefix("fuse."): return stacked(mount, depth)
@@ -69,9 +70,10 @@ struct GroundFinder {
 
   /// A file system over another's folder may encrypt what it writes there, or not: what holds the folder may do.
   private func stacked(_ mount: MountTable.Mount, _ depth: Int) -> Ground {
-    guard let host = host(of: mount.source, mount).map({ ground(of: $0, depth: depth + 1) }), host.soleMapping != nil
-    else { return unknownType(mount) }
-    return host
+    // Several folders stand with colons between them.
+    guard !mount.source.contains(":"), let host = host(of: mount.source, mount) else { return unknownType(mount) }
+    let ground = ground(of: host, depth: depth + 1)
+    return ground.soleMapping == nil ? unknownType(mount) : ground
   }
 
   /// A folder that is mounted once more, or a file that holds a file system.
