@@ -1,8 +1,8 @@
 import Posture
 import PosturePlatform
 
-/// What hands the login keyring its password when a person comes in, without asking them for it: a program that PAM runs
-/// for the session, or a unit of the person's own service manager.
+/// What hands the login keyring its password when a person comes in, without asking them for it: a program that PAM
+/// runs for the session, or a unit of the person's own service manager.
 struct KeyringUnlocker: Hashable, Sendable {
   /// What has to be there for it; nil: where it has the password from does not show.
   let opening: Opening?

@@ -120,7 +120,7 @@ final class BlockDevices {
   private static let byName = "/dev/disk/by-id/dm-name-"
   private static let byNumber = "/dev/disk/by-id/dm-uuid-"
 
-  /// Device mapper's name of what a path names: /dev/mapper/NAME, /dev/GROUP/VOLUME, or udev's links by name and number.
+  /// Device mapper's name of what a path names: /dev/mapper/NAME, /dev/GROUP/VOLUME, or udev's links.
   static func mappingName(ofPath path: String) -> String? {
     if path.hasPrefix(byName) { return String(path.dropFirst(byName.count)) }
     if path.hasPrefix("\(byNumber)CRYPT-") {

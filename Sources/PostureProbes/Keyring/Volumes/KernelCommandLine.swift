@@ -92,7 +92,7 @@ struct KernelCommandLine: Sendable {
     if let own = own("luks.key", uuid, isEarly) { return own }
     if hasRow { return nil }
     if let common = values("luks.key", isEarly: isEarly).first(where: { Self.split($0) == nil }) { return common }
-    // The hook of Arch: cryptkey=rootfs:PATH, DEVICE:TYPE:PATH, or DEVICE:OFFSET:SIZE for bytes of the device itself.
+    // The hook of Arch: cryptkey=rootfs:PATH, DEVICE:TYPE:PATH, or DEVICE:OFFSET:SIZE for bytes of the device.
     let parts = value("cryptkey")?.split(separator: ":").map(String.init) ?? []
     if parts.count == 2, parts[0] == "rootfs" { return parts[1] }
     if parts.count == 3, Int(parts[1]) != nil { return BlockDevices.path(ofSource: parts[0]) }
