@@ -25,7 +25,7 @@ struct DisplayManagerTests {
 
   @Test(arguments: [
     ("true", true), ("True", true), ("TRUE", true), ("1", true), ("yes", false), ("False", false), ("0", false),
-    ("", false),
+    ("", false), ("true ", false), ("true\r", true),
   ])
   func `gdm's booleans`(_ word: String, _ isOn: Bool) throws {
     let found = try users(
@@ -90,6 +90,8 @@ struct DisplayManagerTests {
     #expect(try one("[Seat:xlocal*]\nautologin-user=b\n").isEmpty)
     #expect(try one("[Seat:seat-usb]\nautologin-user=c\n").count == 1)
     #expect(try one("[LightDM]\nautologin-user=c\n").isEmpty)
+    // GLib keeps the blanks behind a value.
+    #expect(try one("[Seat:*]\nautologin-user=  a \n") == ["a  automatic login once per boot"])
   }
 
   @Test func `lightdm: a file that is no key file leaves the door unknown`() throws {
@@ -106,8 +108,18 @@ struct DisplayManagerTests {
     #expect(try !setup(["etc/lightdm/lightdm.conf": "[Seat:*]\n"]))
     #expect(try setup(["usr/sbin/guest-account": "x"]))
     #expect(try !setup(["usr/sbin/guest-account": "x", "etc/lightdm/lightdm.conf": "[Seat:*]\nallow-guest=false\n"]))
-    #expect(try setup(["etc/lightdm/lightdm.conf": "[Seat:*]\nautologin-guest=true\n"]))
-    #expect(try !setup(["etc/lightdm/lightdm.conf": "[Seat:*]\nautologin-guest=True\n"]))
+    let script = ["opt/guest": "x"]
+    let own = "[LightDM]\nguest-account-script=/opt/guest\n"
+    // Without a script that makes the account no guest session can start.
+    #expect(try !setup(["etc/lightdm/lightdm.conf": "[Seat:*]\nautologin-guest=true\n"]))
+    #expect(try !setup(["etc/lightdm/lightdm.conf": own]))
+    for (text, isOpen) in [
+      ("", true), ("allow-guest=false\n", false), ("allow-guest=false\nautologin-guest=true\n", true),
+      ("allow-guest=false\nautologin-guest=True\n", false),
+    ] {
+      let file = ["etc/lightdm/lightdm.conf": own + "[Seat:*]\n" + text]
+      #expect(try setup(script.merging(file) { $1 }) == isOpen)
+    }
   }
 
   // MARK: sddm
@@ -145,6 +157,17 @@ struct DisplayManagerTests {
     #expect(try one("[default_session]\ncommand = \"sway\"\nuser = \"kim\" # me\n").count == 1)
     #expect(try one("[default_session]\ncommand = \"tuigreet --cmd sway\"\nuser = \"kim\"\n").isEmpty)
     #expect(try one("[default_session]\ncommand = \"sway\"\nuser = \"greeter\"\n").isEmpty)
+    let wrapped = { (command: String, file: String) in
+      try users(
+        .greetd,
+        [
+          "etc/greetd/config.toml": "[default_session]\ncommand = \"\(command)\"\nuser = \"kim\"\n", "opt/start": file,
+        ])
+    }
+    #expect(try wrapped("/opt/start", "#!/bin/sh\nexec cage -s -- gtkgreet -l\n").isEmpty)
+    #expect(try wrapped("sway --config /opt/start", "exec \"wlgreet --command sway; swaymsg exit\"\n").isEmpty)
+    #expect(try wrapped("/opt/start", "#!/bin/sh\n# regreet\nexec cage -s -- kiosk\n").count == 1)
+    #expect(try wrapped("/opt/start", "#!/bin/sh\nexec /opt/start\n").count == 1)
     let elsewhere = ["usr/lib/systemd/system/greetd.service": "[Service]\nExecStart=greetd --config /etc/other.toml\n"]
     let other = ["etc/other.toml": "[initial_session]\ncommand = \"x\"\nuser = \"kim\"\n"]
     #expect(try users(.greetd, elsewhere.merging(other) { $1 }).count == 1)

@@ -145,8 +145,10 @@ import Testing
     var config = KConfig(group: "Daemon")
     config.read(text, path: place)
     _ = Swayidle(file: text).lock
-    _ = HyprConfig(text, place).blocks("listener")
+    _ = SimpleCommands.of(text)
+    _ = try? HyprConfig((text, place), nil).blocks("listener")
     _ = XfconfChannel.values(text)
     _ = GVDB(Array(text.utf8))?.value("/a")
+    _ = GVDB(GVDBWriter().bytes)?.override(("(u(ya{sv}))", Array(text.utf8)), of: "GNOME")
   }
 }

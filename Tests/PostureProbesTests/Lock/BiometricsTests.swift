@@ -37,6 +37,36 @@ struct BiometricsTests {
     #expect(try answer(noSoftware).cause.code == "biometryNotAvailable")
   }
 
+  @Test func `lockers ask for a proof alone, and other modules ask for fingers and faces too`() throws {
+    let locker = ["/etc/pam.d/swaylock": Self.finger, "/etc/pam.d/other": "account required pam_deny.so\n"]
+    #expect(try answer(tree("", locker.merging(Self.print) { $1 })).cause.code == "biometryReaderUnknown")
+    for (line, howdy) in [
+      ("auth sufficient pam_python.so /lib/security/howdy/pam.py\n", "/usr/lib/security/howdy/pam.py"),
+      ("auth sufficient pam_fprintd_grosshack.so\n", ""),
+    ] {
+      let files = howdy.isEmpty ? [:] : [howdy: ""]
+      let modules = ["pam_python.so", "pam_fprintd_grosshack.so", "pam_unix.so"].map { ("/usr/lib/security/\($0)", "") }
+      let one = try tree(line, files.merging(modules) { $1 })
+      #expect(try answer(one).result == .notRun, "\(line)")
+    }
+  }
+
+  @Test func `gdm takes no finger where its settings say so`() throws {
+    var off = GVDBWriter()
+    off.values = [("/org/gnome/login-screen/enable-fingerprint-authentication", "b", [0])]
+    let gdm = [
+      "/etc/pam.d/gdm-password": "auth required pam_unix.so\n",
+      "/etc/pam.d/gdm-fingerprint": "auth required pam_fprintd.so\n",
+      "/etc/dconf/profile/gdm": "user-db:user\nsystem-db:gdm\n", "/etc/dconf/profile/user": "system-db:gdm\n",
+    ]
+    let tree = try tree("", gdm.merging(Self.print) { $1 })
+    let services = { GDM.services(AuthContext(try System(root: tree.root))) }
+    #expect(try services() == ["gdm-password", "gdm-fingerprint"])
+    try tree.write("/etc/dconf/db/gdm", off.bytes)
+    #expect(try services() == ["gdm-password"])
+    #expect(try answer(tree).cause.code == "biometryNotAvailable")
+  }
+
   @Test func `prints are files with a finger's number`() throws {
     for (path, isOne) in [
       ("alice/driver/device/7", true), ("alice/driver/device/a", true), ("alice/driver/device/0", false),

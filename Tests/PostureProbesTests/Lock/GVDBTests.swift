@@ -21,6 +21,20 @@ struct GVDBTests {
     #expect(!database.contains("/org/gnome/desktop/screensaver/lock-enabled", table: ".locks"))
   }
 
+  @Test func `a desktop's own override of a default`() throws {
+    let database = try #require(GVDB(GVDBWriter().bytes))
+    // 300; ('d', {"GNOME": <uint32 0>}), as glib-compile-schemas writes it.
+    let data: [UInt8] =
+      [0x2C, 1, 0, 0, 0, 0, 0, 0, UInt8(ascii: "d"), 0, 0, 0, 0, 0, 0, 0] + Array("GNOME".utf8) + [0, 0, 0]
+      + [0, 0, 0, 0, 0, UInt8(ascii: "u"), 6, 15]
+    let variant = (type: "(u(ya{sv}))", data: data)
+    #expect(database.integer(variant) == 300)
+    #expect(database.override(variant, of: "GNOME").flatMap(database.integer) == 0)
+    #expect(database.override(variant, of: "ubuntu") == nil)
+    #expect(database.override(("(u)", data), of: "GNOME") == nil)
+    for count in data.indices { _ = database.override((variant.type, Array(data[..<count])), of: "GNOME") }
+  }
+
   @Test func `what is no database is none`() {
     #expect(GVDB([]) == nil)
     #expect(GVDB(Array("GVariant".utf8)) == nil)

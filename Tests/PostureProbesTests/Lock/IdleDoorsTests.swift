@@ -82,13 +82,32 @@ struct IdleDoorsTests {
     #expect(doors.map(\.answer) == [.unknown])
   }
 
+  @Test(arguments: [("lightdm", Answer.notRequired), ("gdm", .required)])
+  func `GNOME: its shell asks gdm to lock`(_ manager: String, _ expected: Answer) throws {
+    let unit = [
+      "usr/lib/systemd/systemd": "",
+      "etc/systemd/system/display-manager.service": "[Service]\nExecStart=/usr/sbin/\(manager)\n",
+    ]
+    #expect(try answer(.gnome, "gnome-shell", unit) == expected)
+    let tree = try FixtureTree(unit.merging(["usr/bin/gnome-shell": ""]) { $1 })
+    let lockers = UnlockDoors.lockers(AuthContext(try System(root: tree.root)))
+    #expect(lockers == (expected == .required ? [.gnome] : []))
+  }
+
+  @Test func `Budgie: with a locker of its own or none`() throws {
+    #expect(try answer(.budgie, "budgie-panel") == .notRequired)
+    #expect(try answer(.budgie, "budgie-panel", ["usr/bin/budgie-screensaver": ""]) == .required)
+    #expect(try answer(.budgie, "budgie-panel", ["usr/bin/gtklock": ""]) == .unknown)
+  }
+
   // MARK: KDE
 
   @Test(arguments: [
     ("", Answer.required), ("[Daemon]\nAutolock=false\n", .notRequired), ("[Daemon]\nTimeout=0\n", .notRequired),
     ("[Daemon]\nTimeout=30\n", .required), ("[Other]\nAutolock=false\n", .required),
     ("[Daemon]\nAutolock=no\n", .notRequired), ("[Daemon]\nAutolock=Off\n", .notRequired),
-    ("[Daemon]\nAutolock=perhaps\n", .required),
+    ("[Daemon]\nAutolock=perhaps\n", .required), ("[Daemon]\nLock=false\n", .notRequired),
+    ("[Daemon]\nRequirePassword=false\n", .notRequired),
   ])
   func `KDE's own file`(_ text: String, _ expected: Answer) throws {
     #expect(try answer(.kde, "plasmashell", ["home/kim/.config/kscreenlockerrc": text]) == expected)
@@ -102,6 +121,17 @@ struct IdleDoorsTests {
     #expect(try answer(.kde, "plasmashell", user.merging(["etc/xdg/kscreenlockerrc": system]) { $1 }) == .required)
     let plain = ["etc/xdg/kscreenlockerrc": "[Daemon]\nAutolock=true\n"]
     #expect(try answer(.kde, "plasmashell", user.merging(plain) { $1 }) == .notRequired)
+  }
+
+  @Test func `KDE: what all of it has in common comes first`() throws {
+    let globals = { (folder: String, text: String) in ["\(folder)/kdeglobals": "\(text)[Daemon]\nAutolock=false\n"] }
+    let own = ["home/kim/.config/kscreenlockerrc": "[Daemon]\nAutolock=true\n"]
+    #expect(try answer(.kde, "plasmashell", globals("etc/xdg", "")) == .notRequired)
+    #expect(try answer(.kde, "plasmashell", globals("home/kim/.config", "")) == .notRequired)
+    #expect(try answer(.kde, "plasmashell", globals("etc/xdg", "").merging(own) { $1 }) == .required)
+    #expect(try answer(.kde, "plasmashell", globals("etc/xdg", "[$i]\n").merging(own) { $1 }) == .notRequired)
+    let fixed = ["etc/xdg/kdeglobals": "[$i]\n[Other]\na=b\n"]
+    #expect(try answer(.kde, "plasmashell", globals("home/kim/.config", "").merging(fixed) { $1 }) == .required)
   }
 
   // MARK: sway, Hyprland
@@ -125,9 +155,25 @@ struct IdleDoorsTests {
     ("exec swayidle -w timeout 0 'swaylock -f'\n", .notRequired),
     ("exec swayidle -w timeout 300 swaylock >/dev/null 2>&1 &\n", .required),
     ("exec swayidle -w timeout 300 '$screen'\nset $screen swaylock\n", .notRequired),
+    ("exec sh -c \"swayidle -w timeout 300 'swaylock -f'\"\n", .required),
+    ("exec_always pkill swayidle && swayidle -w timeout 300 'swaylock -f'\n", .required),
+    ("exec env A=b nohup swayidle -w timeout 300 'swaylock -f' &\n", .required),
+    ("exec pkill swayidle\n", .notRequired),
+    ("exec systemctl --user start mine\n", .required),
+    ("exec systemctl --user stop mine.service\n", .notRequired),
+    ("exec swayidle -w -C ~/idle.conf\n", .required),
+    ("exec swayidle -w -C ~/none.conf\n", .notRequired),
+    ("exec launcher 'swayidle -w timeout 300 swaylock'\n", .unknown),
+    ("exec swayidle timeout 9 'swaymsg x'\nexec swayidle -w timeout 300 'swaylock -f'\n", .required),
+    ("exec {\n waybar\n swayidle -w timeout 300 'swaylock -f'\n}\n", .required),
+    ("bar {\n exec swayidle -w timeout 300 'swaylock -f'\n}\n", .notRequired),
   ])
   func `sway`(_ text: String, _ expected: Answer) throws {
-    #expect(try answer(.sway, "sway", ["home/kim/.config/sway/config": text]) == expected)
+    let files = [
+      "home/kim/.config/sway/config": text, "home/kim/idle.conf": "timeout 300 'swaylock -f'\n",
+      "usr/lib/systemd/user/mine.service": "[Service]\nExecStart=swayidle -C %h/idle.conf\n",
+    ]
+    #expect(try answer(.sway, "sway", files) == expected)
   }
 
   @Test func `sway: includes, swayidle's own file, a user's service, scripts`() throws {
@@ -173,7 +219,104 @@ struct IdleDoorsTests {
     #expect(try answer(.hyprland, "Hyprland", files) == expected)
   }
 
+  @Test(arguments: [
+    ("$configs = $HOME/.config/hypr/configs\nsource = $configs/start.conf\n", Answer.required),
+    ("source = ./configs/start.conf\n", .required), ("source = configs/start.conf\n", .required),
+    ("source = ~/.config/hypr/*/st?rt.conf\n", .required), ("source = ~/none.conf\n", .notRequired),
+    ("$idle = hypridle\nsource = ./configs/named.conf\n", .required), ("source = ./configs/named.conf\n", .notRequired),
+    ("source = $nowhere/start.conf\n", .unknown), ("exec-once = systemctl --user start hypridle\n", .required),
+    ("exec-once = uwsm app -- hypridle\n", .required), ("exec-once = [silent] hypridle\n", .required),
+    ("exec-once = hypridle -c ~/.config/hypr/dim.conf\n", .notRequired),
+  ])
+  func `Hyprland's source, and other starts`(_ config: String, _ expected: Answer) throws {
+    let files = [
+      "hyprland.conf": config, "configs/start.conf": "exec-once = hypridle &\n",
+      "configs/named.conf": "exec-once = $idle\n",
+      "hypridle.conf": "listener {\n timeout = 5\n on-timeout = hyprlock\n}\n",
+      "dim.conf": "listener {\n timeout = 5\n on-timeout = hyprctl dispatch dpms off\n}\n",
+    ]
+    let home = Dictionary(uniqueKeysWithValues: files.map { ("home/kim/.config/hypr/\($0)", $1) })
+    let service = ["usr/lib/systemd/user/hypridle.service": "[Service]\nExecStart=/usr/bin/hypridle\n"]
+    #expect(try answer(.hyprland, "Hyprland", home.merging(service) { $1 }) == expected)
+  }
+
+  @Test(arguments: [
+    ("", "passcode"), ("auth {\n pam {\n module = kiosk\n }\n}\n", "open"), ("auth:pam:module = none\n", "su"),
+    ("auth:fingerprint:enabled = true\n", "biometric|passcode"), ("auth:pam:enabled = false\n", "unknown"),
+    ("auth:pam:enabled = no\nauth:fingerprint:enabled = on\n", "biometric"),
+  ])
+  func `hyprlock asks as its file says`(_ text: String, _ expected: String) throws {
+    let tree = try FixtureTree(Self.base)
+    let files = [
+      "etc/pam.d/hyprlock": "auth required pam_unix.so\n", "etc/pam.d/kiosk": "auth required pam_permit.so\n",
+      "etc/pam.d/su": "auth required pam_deny.so\n", "lib/security/pam_permit.so": "", "lib/security/pam_deny.so": "",
+      "var/lib/fprint/kim/driver/device/7": "", "home/kim/.config/hypr/hyprlock.conf": text,
+    ]
+    for (path, text) in files { try tree.write(path, text) }
+    let context = AuthContext(try System(root: tree.root))
+    let opening = Locker.hyprlock.outcome(for: context.accounts["kim"], context).opening
+    let words = opening.map { opening in
+      if opening == .never { return "su" }
+      if opening == .always { return "open" }
+      return opening.sets.map { $0.factors.map(\.name).joined() }.joined(separator: "|")
+    }
+    #expect(words ?? "unknown" == expected)
+  }
+
   // MARK: X
+
+  @Test(arguments: [
+    ("exec xss-lock -- i3lock\n", Answer.required), ("exec xset s off\nexec xss-lock -- i3lock\n", .notRequired),
+    ("exec xss-lock -- i3lock\nexec xset -dpms s off\n", .notRequired),
+    ("exec xset s 0 && xss-lock -- i3lock\n", .notRequired),
+    ("exec xset s off\nexec xset s 300\nexec xss-lock -- i3lock\n", .required),
+    ("exec xset s noblank\nexec xss-lock -- i3lock\n", .required),
+    ("exec xset s off\nexec xautolock -locker i3lock\n", .required),
+    ("exec --no-startup-id xscreensaver --no-splash\n", .required), ("exec light-locker\n", .required),
+  ])
+  func `i3's daemons, and the server's own saver`(_ text: String, _ expected: Answer) throws {
+    let files = ["home/kim/.config/i3/config": text, "home/kim/.xscreensaver": "lock: True\n"]
+    #expect(try answer(.i3, "i3", files) == expected)
+    let unset = try answer(.i3, "i3", ["home/kim/.config/i3/config": "exec xscreensaver\n"])
+    #expect(unset == .notRequired)
+  }
+
+  @Test func `what a user keeps from starting locks nothing`() throws {
+    let shared = [
+      "usr/bin/light-locker": "", "etc/xdg/autostart/light-locker.desktop": "[Desktop Entry]\nExec=light-locker\n",
+    ]
+    let lxde = { (files: [String: String]) in
+      try answer(.lxde, "lxsession", shared.merging(files) { $1 })
+    }
+    let own = "home/kim/.config/autostart"
+    let hidden = ["\(own)/light-locker.desktop": "[Desktop Entry]\nHidden=true\n"]
+    #expect(try lxde([:]) == .required)
+    #expect(try lxde(hidden) == .notRequired)
+    #expect(try lxde(["\(own)/light-locker.desktop": "[Desktop Entry]\nExec=light-locker\n"]) == .required)
+    let other = ["\(own)/mine.desktop": "[Desktop Entry]\nExec=sh -c \"sleep 5; light-locker\"\n"]
+    #expect(try lxde(hidden.merging(other) { $1 }) == .required)
+    let list = ["etc/xdg/lxsession/LXDE/autostart": "@light-locker\n"]
+    #expect(try lxde(hidden.merging(list) { $1 }) == .required)
+    let second = ["usr/bin/xscreensaver": "", "home/kim/.xscreensaver": "lock: True\n"]
+    #expect(try lxde(hidden.merging(second) { $1 }) == .required)
+  }
+
+  @Test(arguments: [
+    ("locked=\"*\" unlocked=\"root\"", Answer.notRequired), ("locked=\"*\" unlocked=\"kim\"", .required),
+    ("locked=\"root;kim\"", .notRequired), ("locked=\"root\"", .required), ("", .required),
+  ])
+  func `Xfce: what the system locks stays`(_ lock: String, _ expected: Answer) throws {
+    let channel = { (lock: String, value: Bool) in
+      "<channel name=\"x\" \(lock)><property name=\"lock\" type=\"empty\"><property name=\"enabled\" value=\"\(value)\"/>"
+        + "</property></channel>"
+    }
+    let name = "xfce4/xfconf/xfce-perchannel-xml/xfce4-screensaver.xml"
+    let files = [
+      "usr/bin/xfce4-screensaver": "", "etc/xdg/\(name)": channel(lock, false),
+      "home/kim/.config/\(name)": channel("", true),
+    ]
+    #expect(try answer(.xfce, "xfce4-session", files) == expected)
+  }
 
   @Test func `xscreensaver, Xfce, i3`() throws {
     let saver = { (text: String) in
@@ -215,11 +358,12 @@ struct IdleDoorsTests {
   @Test func `lockers count where a desktop uses them`() throws {
     let lockers = { (programs: [String]) in
       let tree = try FixtureTree(Dictionary(uniqueKeysWithValues: programs.map { ("usr/bin/\($0)", "") }))
-      return UnlockDoors.lockers(try System(root: tree.root))
+      return UnlockDoors.lockers(AuthContext(try System(root: tree.root)))
     }
     #expect(try lockers(["swaylock"]).isEmpty)
     #expect(try lockers(["sway", "swaylock", "i3lock"]) == [.swaylock])
     #expect(try lockers(["gnome-shell"]) == [.gnome])
+    #expect(try lockers(["budgie-panel", "budgie-screensaver", "gnome-shell"]) == [.gnome, .budgieScreensaver])
     #expect(try lockers(["vlock"]) == [.vlock])
     #expect(try lockers(["i3", "i3lock", "xscreensaver"]) == [.xscreensaver, .i3lock])
   }

@@ -62,6 +62,20 @@ struct DropbearTests {
     #expect(try answer(dropbear(keys.merging(["/etc/shells": "/bin/sh\n"]) { $1 })) == "closed")
   }
 
+  @Test func `started by init, with its options`() throws {
+    let line = ["/etc/inittab": "::sysinit:/etc/init.d/rcS\n::respawn:/usr/sbin/dropbear -F -R -B\n"]
+    #expect(try answer(dropbear(line, root: "")) == "notRequired")
+    #expect(try answer(dropbear(line.merging(["/etc/rcS.d/S10mount": ""]) { $1 }, root: "")) == "notRequired")
+    #expect(try answer(dropbear(["/etc/inittab": "::respawn:/usr/sbin/dropbear -F -s\n"])) == "closed")
+    #expect(try answer(dropbear(["/etc/inittab": "d:0:off:/usr/sbin/dropbear\n", "/etc/rc2.d/S01x": ""])) == "absent")
+  }
+
+  @Test(arguments: [("1", "absent"), ("0", "passcode")])
+  func `Debian's script may be told not to start it`(_ value: String, _ wanted: String) throws {
+    let files = ["/etc/default/dropbear": "NO_START=\(value)\n", "/etc/rc2.d/S01dropbear": ""]
+    #expect(try answer(dropbear(files)) == wanted)
+  }
+
   @Test func `options of the unit`() throws {
     let tree = try dropbear([
       "/usr/lib/systemd/system/dropbear.service":
@@ -91,6 +105,26 @@ struct OtherRemoteTests {
     #expect(try doors(["/etc/xinetd.d/login": "service login\n{\n disable = no\n}\n"]) == ["remote@rlogin"])
     #expect(try doors(["/etc/gdm3/daemon.conf": "[xdmcp]\nEnable=true\n"]) == ["remote@xdmcp"])
     #expect(try doors(["/etc/inittab": "::respawn:/usr/sbin/telnetd -F\n"]).contains("remote@telnet"))
+  }
+
+  @Test func `programs that start under other names`() throws {
+    func unit(_ command: String) -> [String: String] {
+      ["/usr/lib/systemd/systemd": "", "/etc/systemd/system/own.service": "[Service]\nExecStart=\(command)\n"]
+    }
+    #expect(try doors(unit("/usr/bin/ttyd -p 7681 bash")) == ["remote@ttyd"])
+    #expect(try doors(unit("/bin/sh -c \"exec x11vnc -nopw\"")) == ["remote@vnc"])
+    #expect(try doors(unit("/usr/bin/telnet host")).isEmpty)
+    #expect(try doors(["/etc/init.d/S50telnet": ""]) == ["remote@telnet"])
+  }
+
+  @Test(arguments: [
+    ("{\"profile-1\": \"eyJSdW5TU0giOnRydWV9\"}", true), ("{\"profile-1\": \"eyJSdW5TU0giOmZhbHNlfQ==\"}", false),
+    ("{\"_machinekey\": \"eyJSdW5TU0giOnRydWV9\"}", false), ("?", true),
+  ])
+  func `Tailscale's own shell`(_ state: String, _ isOn: Bool) throws {
+    let files = ["/usr/sbin/tailscaled": "", "/var/lib/tailscale/tailscaled.state": state]
+    #expect(try doors(files) == (isOn ? ["remote@tailscale"] : []))
+    #expect(try doors(["/usr/sbin/tailscaled": ""]).isEmpty)
   }
 
   @Test func `installed but not started is dormant`() throws {

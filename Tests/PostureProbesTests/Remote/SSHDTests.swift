@@ -54,11 +54,20 @@ struct SSHDTests {
     Row("AuthenticationMethods publickey,password", "required passcode+token", "closed"),
     Row("AuthenticationMethods publickey,password publickey", "required token", "required token"),
     Row("AuthenticationMethods any", both, "required token"),
-    Row("AuthenticationMethods none", "notRequired", "notRequired"),
+    // It tries the empty password, which is neither allowed nor theirs.
+    Row("AuthenticationMethods none", "closed", "closed"),
+    Row("AuthenticationMethods none\nUsePAM yes\nPermitEmptyPasswords yes", "closed", "closed"),
     Row("AuthorizedKeysFile /etc/ssh/keys/%u", "required passcode", "closed"),
     Row("AuthorizedKeysFile none", "required passcode", "closed"),
     Row("AuthorizedKeysFile %h/.ssh/authorized_keys", both, "required token"),
-    Row("AuthorizedKeysFile none\nAuthorizedKeysCommand /usr/bin/sss_ssh_authorizedkeys", both, "required token"),
+    // sshd does not start without the user who is to run the command.
+    Row("AuthorizedKeysFile none\nAuthorizedKeysCommand /usr/bin/x", "required passcode", "closed"),
+    Row(
+      "AuthorizedKeysFile none\nAuthorizedKeysCommand /usr/bin/x\nAuthorizedKeysCommandUser nobody", both,
+      "required token"),
+    Row("RevokedKeys /etc/ssh/revoked", "required passcode", "closed"),
+    Row("RevokedKeys /etc/ssh/sshd_config", both, "required token"),
+    Row("RevokedKeys none", both, "required token"),
     Row("PasswordAuthentication no\nPasswordAuthentication yes\nUsePAM no", "required token", "required token"),
     Row("Match User alice\nPasswordAuthentication no", "required token", "required token"),
     Row("PasswordAuthentication no\nMatch User alice\n PasswordAuthentication yes", both, "required token"),
@@ -72,6 +81,30 @@ struct SSHDTests {
     Row("#PasswordAuthentication no", both, "required token"),
     Row("GSSAPIAuthentication yes\nHostbasedAuthentication yes", both, "required token"),
   ]
+
+  @Test func `no method at all lets an empty password in where that is allowed`() throws {
+    let shadow = "root:*:1::::::\nalice::1::::::\nbob:\(PeopleTree.hash):1::::::\n"
+    let none = "UsePAM yes\nAuthenticationMethods none\n"
+    let people = try sshd(none + "PermitEmptyPasswords yes\n", ["/etc/shadow": shadow])
+    #expect(try people.answer("ssh@sshd") == "notRequired")
+    #expect(try people.answer("ssh@sshd", "bob") == "closed")
+    #expect(try sshd(none, ["/etc/shadow": shadow]).answer("ssh@sshd") == "closed")
+  }
+
+  @Test func `started by inetd, with options of a start script, by number`() throws {
+    let off = "PasswordAuthentication no\nKbdInteractiveAuthentication no\n"
+    func answer(_ configuration: String, _ files: [String: String]) throws -> String {
+      try sshd(configuration, ["/etc/inittab": "id:2:initdefault:\n"].merging(files) { $1 }).answer("ssh@sshd")
+    }
+    let inetd = ["/etc/rc2.d/S01inetd": "", "/etc/inetd.conf": "ssh stream tcp nowait root /usr/sbin/sshd sshd -i\n"]
+    #expect(try answer("", inetd) == "required passcode")
+    #expect(try answer("", ["/etc/rc2.d/S01cron": ""]) == "absent")
+    let options = ["/etc/conf.d/sshd": "SSHD_OPTS=\"-o PasswordAuthentication=yes\"\n", "/etc/rc2.d/S02sshd": ""]
+    #expect(try answer(off, options) == "required passcode")
+    #expect(try answer(off, ["/etc/rc2.d/S02sshd": ""]) == "closed")
+    #expect(try answer("", ["/etc/init.d/S50sshd": ""]) == "required passcode")
+    #expect(try answer("", ["/etc/init.d/S40network": ""]) == "absent")
+  }
 
   @Test(arguments: rows) func `ways in by configuration`(_ row: Row) throws {
     let people = try keyed(row.text + "\n")

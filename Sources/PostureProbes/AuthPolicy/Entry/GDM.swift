@@ -7,13 +7,24 @@ struct GDM {
   init(_ context: AuthContext) { self.context = context }
 
   /// The services that ask, in parallel: password, fingerprint, smart card.
-  static func services(_ pam: PAM) -> [String] {
+  static func services(_ context: AuthContext, _ settings: DconfSettings?) -> [String] {
+    let pam = context.pam
     let password = pam.hasService("gdm-password") || !pam.hasService("gdm") ? "gdm-password" : "gdm"
-    return [password] + ["gdm-fingerprint", "gdm-smartcard"].filter(pam.hasService)
+    let others = ["fingerprint", "smartcard"].filter { way in
+      let key = DconfKey("org.gnome.login-screen", "enable-\(way)-authentication")
+      return pam.hasService("gdm-\(way)") && settings?.boolean(key, default: true).content ?? true
+    }
+    return [password] + others.map { "gdm-\($0)" }
+  }
+
+  /// Those of the greeter, by the settings of its own session.
+  static func services(_ context: AuthContext) -> [String] {
+    let account = ["gdm", "Debian-gdm", "gdm3"].lazy.compactMap { context.accounts[$0] }.first
+    return services(context, try? DconfSettings(greeter: context.system, account))
   }
 
   var setup: DisplayManagerSetup {
-    var setup = DisplayManagerSetup(services: Self.services(context.pam))
+    var setup = DisplayManagerSetup(services: Self.services(context))
     let values = Values(files.compactMap(read))
     if let login = values.automatic { setup.automatic.append(login) }
     if let login = values.timed { setup.automatic.append(login) }

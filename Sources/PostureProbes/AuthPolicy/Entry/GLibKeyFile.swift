@@ -20,20 +20,25 @@ struct GLibKeyFile: Sendable {
     var entries: [Entry] = []
     var group: String?
     for (index, raw) in text.lines(keepsEmpty: true).enumerated() {
-      let line = raw.drop { $0 == " " || $0 == "\t" }.trimmed
+      let line = raw.trimmed
       if line.isEmpty || line.hasPrefix("#") { continue }
       if line.hasPrefix("["), line.ends(with: "]"), line.count > 2 {
         group = String(line.dropFirst().dropLast())
-      } else if let group, let equals = line.firstIndex(of: "="), equals != line.startIndex {
+      } else if let group, !line.hasPrefix("="), let equals = raw.firstIndex(of: "=") {
+        let value = raw[raw.index(after: equals)...]
         entries.append(
-          Entry(
-            group: group, key: line[..<equals].trimmed, value: line[line.index(after: equals)...].trimmed,
-            line: index + 1))
+          Entry(group: group, key: raw[..<equals].trimmed, value: Self.written(value), line: index + 1))
       } else {
         throw Malformed(line: index + 1)
       }
     }
     self.entries = entries
+  }
+
+  /// A value as it stands there: blanks before it are none of it, those behind it are.
+  private static func written(_ value: Substring) -> String {
+    let line = value.utf8.last == UInt8(ascii: "\r") ? value.dropLast() : value
+    return String(line.drop { $0 == " " || $0 == "\t" })
   }
 
   /// The last value of a key.

@@ -54,7 +54,7 @@ struct Greetd {
   /// The default session is the greeter's; with a person as its user it is that person's, unless it runs a greeter.
   private func standing(_ table: TOMLTable) -> AutomaticLogin? {
     guard let user = table["default_session", "user"], let account = context.accounts[user.text],
-      account.kind != .service, !Self.isGreeter(table["default_session", "command"]?.text ?? "")
+      account.kind != .service, !isGreeter(table["default_session", "command"]?.text ?? "")
     else { return nil }
     return AutomaticLogin(
       user: user.text, place: Place(path, line: user.line), service: nil, oncePerBoot: false,
@@ -65,8 +65,30 @@ struct Greetd {
     "agreety", "tuigreet", "gtkgreet", "regreet", "qtgreet", "wlgreet", "ddlm", "nwg-hello", "cosmic-greeter",
   ]
 
-  private static func isGreeter(_ command: String) -> Bool {
-    command.split { " '\"/".contains($0) }.contains { greeters.contains(String($0)) || $0.ends(with: "greet") }
+  /// A command that runs a greeter, itself or by a script or a compositor's file; `depth` ends what leads in a circle.
+  private func isGreeter(_ command: String, depth: Int = 3) -> Bool {
+    if Self.namesGreeter(command) { return true }
+    guard depth > 0 else { return false }
+    return SimpleCommands.of(command).flatMap(files).contains { text in
+      LogicalLines(text, comments: ["#"]).prefix(500).contains { isGreeter($0.text, depth: depth - 1) }
+    }
+  }
+
+  private static func namesGreeter(_ command: String) -> Bool {
+    command.split { " \t'\"/;&|()".contains($0) }.contains { greeters.contains(String($0)) || $0.ends(with: "greet") }
+  }
+
+  /// The texts that a command runs: a script, and what `--config` names.
+  private func files(_ words: [String]) -> [String] {
+    let program = words[0].hasPrefix("/") ? words[0] : Programs.path(words[0], context.system)
+    let script = program.flatMap { try? context.system.read($0) }.flatMap { file in
+      file.bytes.starts(with: "#!".utf8) ? file.text : nil
+    }
+    let configuration = words.indices.dropFirst().compactMap { index -> String? in
+      if words[index].hasPrefix("--config=") { return String(words[index].dropFirst(9)) }
+      return ["-c", "--config"].contains(words[index - 1]) ? words[index] : nil
+    }
+    return [script].compactMap { $0 } + configuration.compactMap(context.system.text)
   }
 }
 

@@ -26,10 +26,11 @@ struct LightDM {
       return DisplayManagerSetup(fault: error.cause)
     }
     let seats = Self.seats(values)
+    let script = guestScript(values)
     setup.services = Array(Set(seats.map { Self.value("pam-service", $0, values)?.text ?? "lightdm" })).sorted()
     for seat in seats {
       if let login = Self.automatic(seat, values), !setup.automatic.contains(login) { setup.automatic.append(login) }
-      setup.guest = setup.guest ?? guest(seat, values)
+      if let script { setup.guest = setup.guest ?? Self.guest(seat, values, script) }
     }
     return setup
   }
@@ -102,15 +103,20 @@ struct LightDM {
       observed: "autologin-user=\(user.text)")
   }
 
-  /// The guest session needs a script that makes the account.
-  private func guest(_ seat: String, _ values: [Value]) -> Place? {
-    if let automatic = Self.value("autologin-guest", seat, values), automatic.text == "true" { return automatic.place }
-    let script = Self.value("guest-account-script", seat, values)?.text ?? "guest-account"
+  /// Where the guest session is turned on; guests are allowed unless something says otherwise.
+  private static func guest(_ seat: String, _ values: [Value], _ script: Place) -> Place? {
+    if let automatic = value("autologin-guest", seat, values), automatic.text == "true" { return automatic.place }
+    let allowed = value("allow-guest", seat, values)
+    return allowed?.text == "false" ? nil : allowed?.place ?? script
+  }
+
+  /// The script that makes the guest's account: without it there is no guest session, whatever else is said.
+  private func guestScript(_ values: [Value]) -> Place? {
+    let named = values.last { $0.section == "LightDM" && $0.key == "guest-account-script" }
+    let script = named?.text ?? "guest-account"
     let paths =
       script.hasPrefix("/")
       ? [script] : ["/usr/sbin/\(script)", "/usr/local/sbin/\(script)", "/usr/lib/lightdm/\(script)"]
-    guard let found = paths.first(where: system.exists) else { return nil }
-    let allowed = Self.value("allow-guest", seat, values)
-    return allowed?.text == "false" ? nil : allowed?.place ?? Place(found)
+    return paths.first(where: system.exists).map { named?.place ?? Place($0) }
   }
 }

@@ -16,26 +16,45 @@ struct BiometricsCheck {
   private static let sessions = [
     "login", "gdm-fingerprint", "gdm-password", "lightdm", "sddm", "greetd", "lxdm", "ly", "cosmic-greeter",
   ]
-  private static let others = [
-    "sudo", "sudo-i", "su", "su-l", "doas", "polkit-1", "kde", "kde-fingerprint", "swaylock", "hyprlock", "i3lock",
-    "xscreensaver", "gnome-screensaver", "cinnamon-screensaver", "mate-screensaver", "xfce4-screensaver", "vlock",
-    "physlock",
+  private static let others = ["sudo", "sudo-i", "su", "su-l", "doas", "polkit-1"] + lockers
+  private static let lockers = [
+    "kde", "kde-fingerprint", "swaylock", "hyprlock", "i3lock", "xscreensaver", "gnome-screensaver",
+    "budgie-screensaver", "cinnamon-screensaver", "mate-screensaver", "xfce4-screensaver", "vlock", "physlock",
   ]
-  private static let modules: Set<String> = ["pam_fprintd.so", "pam_fprint.so", "pam_howdy.so"]
+  private static let modules: Set<String> = [
+    "pam_fprintd.so", "pam_fprint.so", "pam_fprintd_grosshack.so", "pam_howdy.so",
+  ]
 
   // MARK: Reach
 
   /// Services of `names` that load such a module.
   private func asking(_ names: [String]) -> [(service: String, line: PAM.Line)] {
-    names.filter(context.pam.hasService).compactMap { service in
-      let line = context.pam.lines(of: service, .auth).first { $0.isInstalled && Self.modules.contains($0.module) }
-      return line.map { (service, $0) }
+    names.filter { context.pam.hasService($0) && isOffered($0) }.compactMap { service in
+      context.pam.lines(of: service, .auth).first(where: Self.asks).map { (service, $0) }
     }
+  }
+
+  private static func asks(_ line: PAM.Line) -> Bool {
+    line.isInstalled && (modules.contains(line.module) || isFace(line))
+  }
+
+  /// Howdy: a module of its own, or a script of pam_python.
+  private static func isFace(_ line: PAM.Line) -> Bool {
+    line.module == "pam_howdy.so"
+      || (line.module == "pam_python.so" && line.arguments.contains { $0.contains("howdy") })
+  }
+
+  /// gdm's settings may leave it out, at the greeter and in everybody's session.
+  private func isOffered(_ service: String) -> Bool {
+    service != "gdm-fingerprint" || GDM.services(context).contains(service)
+      || context.accounts.owners.contains { Locker.gnome.services(for: $0, context)?.contains(service) ?? false }
   }
 
   private func outcome(_ service: String, _ owner: Account) -> PAM.Outcome {
     var call = PAM.Call(service)
     call.callerUID = owner.uid
+    // Lockers ask for a proof alone.
+    call.withAccountPhase = !Self.lockers.contains(service)
     return context.pam.outcome(of: call, for: owner)
   }
 
@@ -96,7 +115,7 @@ struct BiometricsCheck {
       return Biometrics(
         result: .absent, cause: Cause("biometryLockout", observed: "\(owner.name) is locked out", evidence: [isLocked]))
     }
-    if Fingerprints(context.system).service.readers == .none, asking.allSatisfy({ $0.line.module != "pam_howdy.so" }) {
+    if Fingerprints(context.system).service.readers == .none, asking.allSatisfy({ !Self.isFace($0.line) }) {
       return Biometrics(
         result: .absent,
         cause: Cause(
@@ -113,7 +132,7 @@ struct BiometricsCheck {
   private func reader(_ owner: Account, _ service: String, _ line: PAM.Line) -> Biometrics {
     let words = "\(service) takes \(owner.name)'s finger"
     switch Fingerprints(context.system).service.readers {
-    case .some where line.module != "pam_howdy.so":
+    case .some where !Self.isFace(line):
       return Biometrics(
         result: .success, cause: Cause("biometryAvailable", observed: words, evidence: [line.place]))
     case .unknown(var cause):

@@ -11,32 +11,47 @@ struct DconfSettings {
   private let sources: [Source]
   private let schemas: SchemaDefaults
 
-  init(_ home: UserFiles) throws(UserFiles.Fault) {
-    schemas = SchemaDefaults(home.system)
+  /// Of a session that calls itself by one of the names `desktops`.
+  init(_ home: UserFiles, desktops: [String] = []) throws(UserFiles.Fault) {
+    schemas = SchemaDefaults(home.system, desktops)
+    sources = try Self.sources(Self.profile("user", home.system) ?? ["user-db:user"], home.system, home)
+  }
+
+  /// Of gdm's greeter.
+  init(greeter system: System, _ account: Account?) throws(UserFiles.Fault) {
+    schemas = SchemaDefaults(system, ["GNOME-Greeter", "GNOME"])
+    let home = account.map { UserFiles($0, system) }
+    sources = try Self.sources(Self.profile("gdm", system) ?? [], system, home)
+  }
+
+  /// dconf(7): what databases there are; without the profile `user` that is the user's own alone.
+  private static func profile(_ name: String, _ system: System) -> [String]? {
+    let paths = ["/etc/dconf/profile/\(name)", "/run/dconf/profile/\(name)", "/usr/share/dconf/profile/\(name)"]
+    return paths.lazy.compactMap(system.text).first.map { LogicalLines($0, comments: ["#"]).map(\.text) }
+  }
+
+  private static func sources(
+    _ lines: [String], _ system: System, _ home: UserFiles?
+  ) throws(UserFiles.Fault) -> [Source] {
     var sources: [Source] = []
-    for line in Self.profile(home.system) {
-      if let source = try Self.source(of: line, home) { sources.append(source) }
+    for line in lines {
+      if let source = try source(of: line, system, home) { sources.append(source) }
     }
-    self.sources = sources
+    return sources
   }
 
-  /// dconf(7): the profile `user`; without it the user's own database alone.
-  private static func profile(_ system: System) -> [String] {
-    let paths = ["/etc/dconf/profile/user", "/run/dconf/profile/user", "/usr/share/dconf/profile/user"]
-    guard let text = paths.lazy.compactMap(system.text).first else { return ["user-db:user"] }
-    return LogicalLines(text, comments: ["#"]).map(\.text)
-  }
-
-  private static func source(of line: String, _ home: UserFiles) throws(UserFiles.Fault) -> Source? {
+  private static func source(
+    of line: String, _ system: System, _ home: UserFiles?
+  ) throws(UserFiles.Fault) -> Source? {
     let parts = line.split(separator: ":", maxSplits: 1).map(\.trimmed)
     guard parts.count == 2 else { return nil }
     switch parts[0] {
     case "user-db":
       let name = ".config/dconf/\(parts[1])"
-      guard let bytes = try home.bytes(name) else { return nil }
+      guard let home, let bytes = try home.bytes(name) else { return nil }
       return database(bytes, home.path(name), isUser: true)
-    case "system-db": return try compiled(home.system, "/etc/dconf/db/\(parts[1])")
-    case "file-db": return try compiled(home.system, parts[1])
+    case "system-db": return try compiled(system, "/etc/dconf/db/\(parts[1])")
+    case "file-db": return try compiled(system, parts[1])
     default: return nil
     }
   }
@@ -101,16 +116,20 @@ struct DconfKey {
 struct SchemaDefaults {
   private static let path = "/usr/share/glib-2.0/schemas/gschemas.compiled"
   private let compiled: GVDB?
+  /// Whose overrides of their own count, the first that has one.
+  private let desktops: [String]
 
-  init(_ system: System) {
+  init(_ system: System, _ desktops: [String]) {
+    self.desktops = desktops
     compiled = (try? system.read(Self.path, cap: 8 << 20)).flatMap { GVDB($0.bytes) }
   }
 
   func value<Content>(
     _ key: DconfKey, _ read: (GVDB, (type: String, data: [UInt8])) -> Content?
   ) -> DconfSettings.Value<Content>? {
-    guard let compiled, let variant = compiled.value(key.name, table: key.schema), let content = read(compiled, variant)
-    else { return nil }
+    guard let compiled, let variant = compiled.value(key.name, table: key.schema) else { return nil }
+    let own = desktops.lazy.compactMap { compiled.override(variant, of: $0) }.first
+    guard let content = read(compiled, own ?? variant) else { return nil }
     return DconfSettings.Value(content: content, place: Place(Self.path))
   }
 }

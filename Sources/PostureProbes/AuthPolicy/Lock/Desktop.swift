@@ -43,10 +43,32 @@ enum Desktop: String, CaseIterable, Sendable {
     case .xfce: [.xfce4, .lightLocker, .xscreensaver, .i3lock, .physlock]
     case .mate: [.mate, .xscreensaver]
     case .cinnamon: [.cinnamon]
-    case .budgie: [.gnomeScreensaver, .gnome]
+    case .budgie: [.budgieScreensaver, .gnomeScreensaver]
     case .lxde, .lxqt, .i3: [.xscreensaver, .lightLocker, .i3lock, .physlock, .slock, .xsecurelock]
     case .unity: []
     }
+  }
+
+  /// What XDG_CURRENT_DESKTOP is in its sessions, those of the most particular session first.
+  func names(_ system: System) -> [String] {
+    let own = SessionFiles.all(system).filter { session in
+      let program = Programs.base(session.program)
+      return starters.contains(program) || (self == .gnome && program.hasPrefix("gnome-session"))
+    }.map(\.desktops).sorted { $0.count > $1.count }.flatMap(\.self)
+    if !own.isEmpty { return own }
+    switch self {
+    case .gnome: return ["GNOME"]
+    case .budgie: return ["Budgie", "GNOME"]
+    case .cinnamon: return ["X-Cinnamon"]
+    case .mate: return ["MATE"]
+    default: return []
+    }
+  }
+
+  /// The display manager that keeps GNOME from locking: its shell asks gdm to.
+  static func rivalOfGDM(_ context: AuthContext) -> DisplayManagerSearch.Found? {
+    let started = DisplayManagerSearch(context).found.filter(\.isStarted)
+    return started.contains { $0.manager == .gdm } ? nil : started.first
   }
 
   static func installed(_ system: System) -> [Desktop] {
@@ -75,6 +97,7 @@ enum Locker: String, CaseIterable, Sendable {
   case lightLocker = "light-locker"
   case xfce4 = "xfce4-screensaver"
   case gnomeScreensaver = "gnome-screensaver"
+  case budgieScreensaver = "budgie-screensaver"
 
   /// Programs of which one has to be there.
   private var programs: [String] {
@@ -85,6 +108,15 @@ enum Locker: String, CaseIterable, Sendable {
     case .cinnamon: ["cinnamon-screensaver"]
     default: [rawValue]
     }
+  }
+
+  /// A desktop without a locker that is known: open, unless one of these may be in use.
+  static func other(of desktop: Desktop, _ lockers: [Locker], _ system: System) -> IdleLock {
+    if let other = lockers.first(where: { $0.isInstalled(system) }) {
+      return .unknown(
+        [Reason("idle.notModelled")], Cause("notModelled", observed: "\(other.rawValue) on \(desktop.rawValue)"))
+    }
+    return .open([Reason("idle.noLocker")], Cause("idleNotLocked", observed: "\(desktop.rawValue) has no locker"))
   }
 
   /// KDE's greeter is no program of the path.
@@ -100,22 +132,16 @@ enum Locker: String, CaseIterable, Sendable {
   }
 
   /// PAM services, each of which lets the user back in; nil: it asks by its own rules.
-  func services(_ context: AuthContext) -> [String]? {
+  func services(for account: Account?, _ context: AuthContext) -> [String]? {
     switch self {
-    case .gnome: GDM.services(context.pam)
+    case .gnome: GDM.services(context, account.flatMap { try? DconfSettings(UserFiles($0, context.system)) })
     case .kde: ["kde"] + ["kde-fingerprint", "kde-smartcard"].filter(context.pam.hasService)
-    case .hyprlock: [Self.hyprlockService(context.system)]
     case .lightLocker: ["lightdm"]
     case .mate: ["mate-screensaver"]
     case .cinnamon: ["cinnamon-screensaver"]
     case .slock, .xsecurelock: nil
     default: [rawValue]
     }
-  }
-
-  /// hyprlock takes `su` where its own file is missing.
-  private static func hyprlockService(_ system: System) -> String {
-    system.exists("/etc/pam.d/hyprlock") ? "hyprlock" : "su"
   }
 
   /// gdm and lightdm ask as root, all others as the user who is locked out.
@@ -128,15 +154,32 @@ enum Locker: String, CaseIterable, Sendable {
 
   /// What `account` is asked to get back in.
   func outcome(for account: Account?, _ context: AuthContext) -> PAM.Outcome {
-    guard let services = services(context) else {
+    if self == .hyprlock { return hyprlock(account, context) }
+    guard let services = services(for: account, context) else {
       return .unknown(Reason("locker.notModelled"), Cause("notModelled", observed: "locker \(rawValue)"))
     }
-    let outcomes = services.map { service in
-      var call = PAM.Call(service)
-      call.withAccountPhase = false
-      call.callerUID = callerUID(account)
-      return context.pam.outcome(of: call, for: account)
+    return PAM.Outcome.anyOf(services.map { outcome(of: $0, account, context) })
+  }
+
+  private func outcome(of service: String, _ account: Account?, _ context: AuthContext) -> PAM.Outcome {
+    var call = PAM.Call(service)
+    call.withAccountPhase = false
+    call.callerUID = callerUID(account)
+    return context.pam.outcome(of: call, for: account)
+  }
+
+  private func hyprlock(_ account: Account?, _ context: AuthContext) -> PAM.Outcome {
+    do throws(UserFiles.Fault) {
+      let settings = try Hyprlock(account, context.system)
+      var ways = [settings.service].compactMap { $0 }.map { outcome(of: $0, account, context) }
+      if settings.asksFinger { ways.append(Hyprlock.finger(of: account, context.system)) }
+      // It does not even start where it is to ask nothing.
+      guard !ways.isEmpty else {
+        return .unknown(Reason("locker.notModelled"), Cause("notModelled", observed: "hyprlock without a way to ask"))
+      }
+      return PAM.Outcome.anyOf(ways)
+    } catch {
+      return .unknown(Reason("idle.unreadable", error.place), error.cause)
     }
-    return PAM.Outcome.anyOf(outcomes)
   }
 }

@@ -125,6 +125,27 @@ struct GVDB: Sendable {
     return (String(decoding: data[(zero + 1)...], as: UTF8.self), Array(data[..<zero]))
   }
 
+  /// What a desktop's own override puts in the place of a schema's default: beside it stands a dictionary of variants by
+  /// the desktop's name, all of it at multiples of eight bytes.
+  func override(
+    _ variant: (type: String, data: [UInt8]), of desktop: String
+  ) -> (type: String, data: [UInt8])? {
+    guard variant.type.contains("a{sv}"), let letter = variant.type.drop(while: { $0 == "(" }).utf8.first else {
+      return nil
+    }
+    let name = Array(desktop.utf8) + [0]
+    let size = letter == UInt8(ascii: "b") ? 1 : 4
+    for start in stride(from: 8, to: variant.data.count, by: 8) where variant.data[start...].starts(with: name) {
+      let value = (start + name.count + 7) & ~7
+      // The value, a zero, its type.
+      guard value + size + 2 <= variant.data.count, variant.data[value + size] == 0,
+        variant.data[value + size + 1] == letter
+      else { continue }
+      return (String(UnicodeScalar(letter)), Array(variant.data[value..<value + size]))
+    }
+    return nil
+  }
+
   func boolean(_ variant: (type: String, data: [UInt8])) -> Bool? {
     guard variant.type == "b" || variant.type.hasPrefix("(b"), let first = variant.data.first else { return nil }
     return first != 0

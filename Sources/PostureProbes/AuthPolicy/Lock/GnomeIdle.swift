@@ -1,18 +1,36 @@
 import Posture
 
-/// GNOME and its relatives: three keys together decide.
+/// GNOME and its relatives: a locker that works, and three keys together.
 struct GnomeIdle {
-  enum Kind { case gnome, cinnamon, mate }
+  private enum Kind { case gnome, cinnamon, mate }
 
   private let settings: DconfSettings
+  private let desktop: Desktop
   private let kind: Kind
 
-  init(_ home: UserFiles, _ kind: Kind) throws(UserFiles.Fault) {
-    settings = try DconfSettings(home)
-    self.kind = kind
+  init(_ home: UserFiles, _ desktop: Desktop) throws(UserFiles.Fault) {
+    settings = try DconfSettings(home, desktops: desktop.names(home.system))
+    self.desktop = desktop
+    kind =
+      switch desktop {
+      case .cinnamon: .cinnamon
+      case .mate: .mate
+      default: .gnome
+      }
   }
 
   func lock(_ context: AuthContext) -> IdleLock {
+    if desktop == .gnome, let rival = Desktop.rivalOfGDM(context) {
+      return .open(
+        [Reason("gnome.withoutGDM", rival.place)],
+        Cause(
+          "idleNotLocked", observed: "gnome cannot lock under \(rival.manager.rawValue)", evidence: [rival.place]))
+    }
+    if desktop == .budgie, !Locker.budgieScreensaver.isInstalled(context.system),
+      !Locker.gnomeScreensaver.isInstalled(context.system)
+    {
+      return Locker.other(of: desktop, [.gtklock, .swaylock, .lightLocker, .xscreensaver, .i3lock], context.system)
+    }
     var reasons: [Reason] = []
     for (key, wanted) in switches {
       let value = settings.boolean(key, default: wanted)
@@ -72,6 +90,8 @@ struct GnomeIdle {
 
   private func locker(_ system: System) -> Locker {
     switch kind {
+    case .gnome where desktop == .budgie:
+      Locker.budgieScreensaver.isInstalled(system) ? .budgieScreensaver : .gnomeScreensaver
     case .gnome: .gnome
     case .cinnamon: .cinnamon
     case .mate: .mate

@@ -1,4 +1,5 @@
 import Posture
+import PosturePlatform
 
 /// Hyprland with hypridle and hyprlock.
 struct HyprlandIdle {
@@ -15,73 +16,48 @@ struct HyprlandIdle {
     "/usr/share/hypr/hyprland.conf",
   ]
 
+  private static let starting: Set = ["exec-once", "exec", "execr-once", "execr"]
+
   var lock: IdleLock {
     get throws(UserFiles.Fault) {
-      if let started = try started {
-        switch started.name {
-        case "hypridle": return try Self.hypridle(home, started.place)
-        case "swayidle": return Self.swayidle(started.arguments, started.place)
-        default:
-          return .unknown(
-            [Reason("idle.daemon", started.place)],
-            Cause("notModelled", observed: started.name, evidence: [started.place]))
-        }
+      let file = try home.first(Self.files)
+      let config = try file.map { file throws(UserFiles.Fault) in try HyprConfig(file, home) }
+      let started = (config?.settings ?? []).filter { Self.starting.contains($0.key) }
+        .map { (text: Self.command($0.value), place: $0.place) }
+      let lock = try IdleDaemons(home: home, desktop: .hyprland, context: context).lock(started)
+      if let lock, lock.isLocked { return lock }
+      if let place = config?.unfollowed {
+        return .unknown(
+          [Reason("hyprland.source", place)],
+          Cause("notModelled", observed: "a source that cannot be followed", evidence: [place]))
       }
-      let place = try home.first(Self.files).map { Place($0.path) }
-      return .open(
-        [Reason("idle.noDaemon", place)],
-        Cause("idleNotLocked", observed: "hyprland starts no idle daemon", evidence: place.map { [$0] }))
+      let place = file.map { Place($0.path) }
+      return lock
+        ?? .open(
+          [Reason("idle.noDaemon", place)],
+          Cause("idleNotLocked", observed: "hyprland starts no idle daemon", evidence: place.map { [$0] }))
     }
   }
 
-  private var started: UserServices.Daemon? {
-    get throws(UserFiles.Fault) {
-      var budget = 64
-      if let file = try home.first(Self.files), let found = try Self.started(file.text, file.path, home, &budget) {
-        return found
-      }
-      return UserServices(home).daemon
-    }
-  }
-
-  private static func started(_ text: String, _ path: String, _ home: UserFiles, _ budget: inout Int) throws(UserFiles
-    .Fault)
-    -> UserServices.Daemon?
-  {
-    for line in HyprConfig(text, path).settings {
-      if line.key == "exec-once" || line.key == "exec" {
-        let words = ShellWords.split(line.value)
-        if let name = words.first(where: { IdleCommands.daemons.contains(Programs.base($0)) }) {
-          return UserServices.Daemon(
-            name: Programs.base(name), arguments: Array(words.drop { $0 != name }.dropFirst()), place: line.place)
-        }
-      } else if line.key == "source", budget > 0, line.value.hasPrefix("~/") {
-        budget -= 1
-        let name = String(line.value.dropFirst(2))
-        if let text = try home.text(name), let found = try started(text, home.path(name), home, &budget) {
-          return found
-        }
-      }
-    }
-    return nil
-  }
-
-  private static func swayidle(_ arguments: [String], _ place: Place) -> IdleLock {
-    guard let lock = Swayidle(arguments: arguments).lock else {
-      return .unknown(
-        [Reason("swayidle.command", place)], Cause("notModelled", observed: "swayidle", evidence: [place]))
-    }
-    return .locked(by: lock.locker, [Reason("swayidle.timeout", place)], note: "idle after \(lock.seconds) s")
+  /// Without the rules for its window: `[workspace 1 silent] kitty`.
+  private static func command(_ value: String) -> String {
+    guard value.hasPrefix("["), let end = value.firstIndex(of: "]") else { return value }
+    return value[value.index(after: end)...].trimmed
   }
 
   /// hypridle.conf: a listener whose command locks, directly or through `lock_cmd`.
-  static func hypridle(_ home: UserFiles, _ place: Place) throws(UserFiles.Fault) -> IdleLock {
-    guard let file = try home.first([".config/hypr/hypridle.conf", "/etc/xdg/hypr/hypridle.conf"]) else {
+  static func hypridle(
+    _ home: UserFiles, _ arguments: [String], _ place: Place
+  ) throws(UserFiles.Fault) -> IdleLock {
+    let option = arguments.firstIndex { $0 == "-c" || $0 == "--config" }
+    let named = option.flatMap { $0 + 1 < arguments.count ? arguments[$0 + 1] : nil }
+    let usual = [".config/hypr/hypridle.conf", "/etc/xdg/hypr/hypridle.conf"]
+    guard let file = try named == nil ? home.first(usual) : home.named(named ?? "") else {
       return .open(
         [Reason("hypridle.noFile", place)],
         Cause("idleNotLocked", observed: "hypridle without a file", evidence: [place]))
     }
-    let config = HyprConfig(file.text, file.path)
+    let config = try HyprConfig(file, home)
     let command = config.settings.last { $0.section == "general" && $0.key == "lock_cmd" }
     for listener in config.blocks("listener") {
       guard let action = listener.last(where: { $0.key == "on-timeout" }),
@@ -99,6 +75,11 @@ struct HyprlandIdle {
           Cause("notModelled", observed: "hypridle runs a script", evidence: [action.place]))
       }
     }
+    if let place = config.unfollowed {
+      return .unknown(
+        [Reason("hyprland.source", place)],
+        Cause("notModelled", observed: "a source that cannot be followed", evidence: [place]))
+    }
     return .open(
       [Reason("hypridle.noLock", file: file.path)],
       Cause("idleNotLocked", observed: "hypridle locks nothing", evidence: [Place(file.path)]))
@@ -106,17 +87,14 @@ struct HyprlandIdle {
 
   /// hyprlock opens without a passcode for so many seconds after it started.
   private static func grace(_ home: UserFiles) -> String {
-    guard let file = (try? home.first([".config/hypr/hyprlock.conf", "/etc/xdg/hypr/hyprlock.conf"])) ?? nil,
-      let seconds = HyprConfig(file.text, file.path).settings.last(where: {
-        $0.section == "general" && $0.key == "grace"
-      })
-      .flatMap({ Int($0.value) }), seconds > 0
-    else { return "" }
+    let settings = (try? Hyprlock.settings(home)) ?? []
+    let grace = settings.last { $0.section == "general" && $0.key == "grace" }
+    guard let seconds = grace.flatMap({ Int($0.value) }), seconds > 0 else { return "" }
     return ", and \(seconds) s of grace"
   }
 }
 
-/// The grammar of Hyprland's files: `key = value`, `section {` … `}`, `$name = value`, `#` comments.
+/// The grammar of Hyprland's files: `key = value`, `section {` … `}`, `$name = value`, `source = path`, `#` comments.
 struct HyprConfig {
   struct Setting: Hashable {
     var section: String
@@ -128,38 +106,77 @@ struct HyprConfig {
   }
 
   let settings: [Setting]
+  /// A `source` that leads nobody knows where.
+  let unfollowed: Place?
 
-  init(_ text: String, _ path: String) {
+  /// With the files that it names in `source`; without a home none can be followed.
+  init(_ file: (text: String, path: String), _ home: UserFiles?) throws(UserFiles.Fault) {
+    var reader = Reader(home: home)
+    try reader.read(file)
+    settings = reader.settings
+    unfollowed = reader.unfollowed
+  }
+
+  static func isTrue(_ text: String) -> Bool { ["true", "yes", "on", "1"].contains(text.lowercased()) }
+
+  private struct Reader {
+    let home: UserFiles?
     var settings: [Setting] = []
-    var sections: [String] = []
-    var variables = ConfigVariables()
-    var block = 0
-    var depth = 0
-    for (index, raw) in text.lines(keepsEmpty: true).enumerated() {
-      let line = raw.prefix { $0 != "#" }.trimmed
-      if line.ends(with: "{") {
-        if depth == 0 { block += 1 }
-        depth += 1
-        // Nobody nests deeper.
-        if depth <= 16 { sections.append(line.dropLast().trimmed) }
-      } else if line == "}" {
-        if depth <= 16 { _ = sections.popLast() }
-        depth = max(0, depth - 1)
-      } else if let equals = line.firstIndex(of: "=") {
-        var keys = line[..<equals].trimmed.split(separator: ":").map(String.init)
-        let key = keys.popLast() ?? ""
-        let value = variables.expand(line[line.index(after: equals)...].trimmed)
-        if key.hasPrefix("$") {
-          variables.set(key, value)
-          continue
+    var unfollowed: Place?
+    private var sections: [String] = []
+    private var variables = ConfigVariables()
+    private var block = 0
+    private var depth = 0
+    /// Counts sourced files, so that files which source each other come to an end.
+    private var budget = 64
+
+    init(home: UserFiles?) {
+      self.home = home
+      for (name, value) in home?.variables ?? [:] { variables.set("$\(name)", value) }
+    }
+
+    mutating func read(_ file: (text: String, path: String)) throws(UserFiles.Fault) {
+      for (index, raw) in file.text.lines(keepsEmpty: true).enumerated() {
+        let line = raw.prefix { $0 != "#" }.trimmed
+        if line.ends(with: "{") {
+          if depth == 0 { block += 1 }
+          depth += 1
+          // Nobody nests deeper.
+          if depth <= 16 { sections.append(line.dropLast().trimmed) }
+        } else if line == "}" {
+          if depth <= 16 { _ = sections.popLast() }
+          depth = max(0, depth - 1)
+        } else if let equals = line.firstIndex(of: "=") {
+          let value = variables.expand(line[line.index(after: equals)...].trimmed)
+          try set(line[..<equals].trimmed, value, Place(file.path, line: index + 1))
         }
-        settings.append(
-          Setting(
-            section: (sections + keys).joined(separator: ":"), block: block, key: key,
-            value: value, place: Place(path, line: index + 1)))
       }
     }
-    self.settings = settings
+
+    private mutating func set(_ name: String, _ value: String, _ place: Place) throws(UserFiles.Fault) {
+      if name.hasPrefix("$") { return variables.set(name, value) }
+      if name == "source" { return try follow(value, place) }
+      var keys = name.split(separator: ":").map(String.init)
+      let key = keys.popLast() ?? ""
+      settings.append(
+        Setting(
+          section: (sections + keys).joined(separator: ":"), block: block, key: key, value: value, place: place))
+    }
+
+    /// A path with wildcards; a relative one is beside the file that names it.
+    private mutating func follow(_ value: String, _ place: Place) throws(UserFiles.Fault) {
+      let written = home?.resolved(value) ?? value
+      let path = written.hasPrefix("/") ? written : "\(Path.folder(of: place.file))/\(written)"
+      guard let home, !path.contains("$"), case let paths = PathPattern.paths(path, home.system), paths.count <= budget
+      else {
+        unfollowed = unfollowed ?? place
+        return
+      }
+      for path in paths where budget > 0 {
+        budget -= 1
+        if let file = try home.named(path) { try read(file) }
+      }
+    }
   }
 
   /// The settings of each block of a section.

@@ -1,9 +1,16 @@
 import Posture
 
-/// Idle daemons and the commands they run: swayidle, hypridle, xss-lock, xautolock, xidlehook.
+/// Idle daemons and the commands they run: swayidle, hypridle, xss-lock, xautolock, xidlehook, xscreensaver.
 struct IdleCommands {
   /// Daemons that watch for idleness.
-  static let daemons: Set<String> = ["swayidle", "hypridle", "xss-lock", "xautolock", "xidlehook", "wayidle", "stasis"]
+  static let daemons: Set<String> = [
+    "swayidle", "hypridle", "xss-lock", "xautolock", "xidlehook", "wayidle", "stasis", "xscreensaver", "light-locker",
+  ]
+
+  /// Whether one stands anywhere in a text.
+  static func namesDaemon(_ text: String) -> Bool {
+    text.split { " \t\n;|&()'\"/".contains($0) }.contains { daemons.contains(String($0)) }
+  }
 
   /// The locker that a command line starts.
   static func locker(in command: String) -> Locker? {
@@ -26,6 +33,8 @@ struct IdleCommands {
 struct Swayidle {
   private(set) var timeouts: [(seconds: Int, command: String)] = []
   private(set) var lockCommand: String?
+  /// `-C`: the file to read in place of the usual ones.
+  private(set) var file: String?
   /// A word that swayidle does not know: it gives up then.
   private(set) var stray: String?
 
@@ -39,7 +48,8 @@ struct Swayidle {
         timeouts.append((seconds, command))
       case "lock": lockCommand = rest.popFirst()
       case "resume", "before-sleep", "after-resume", "unlock", "idlehint": _ = rest.popFirst()
-      case "-C", "-S": _ = rest.popFirst()
+      case "-C": file = rest.popFirst()
+      case "-S": _ = rest.popFirst()
       case "-w", "-d": break
       case _ where word.drop(while: \.isNumber).first.map { ">&|<".contains($0) } ?? false: return
       default: stray = stray ?? word
@@ -50,12 +60,16 @@ struct Swayidle {
   init(file: String) {
     var all = Swayidle(arguments: [])
     for line in LogicalLines(file, comments: ["#"]) {
-      let one = Swayidle(arguments: ShellWords.split(line.text))
-      all.timeouts += one.timeouts
-      all.lockCommand = one.lockCommand ?? all.lockCommand
-      all.stray = all.stray ?? one.stray
+      all.add(Swayidle(arguments: ShellWords.split(line.text)))
     }
     self = all
+  }
+
+  /// What is read after it.
+  mutating func add(_ other: Swayidle) {
+    timeouts += other.timeouts
+    lockCommand = other.lockCommand ?? lockCommand
+    stray = stray ?? other.stray
   }
 
   /// After how many seconds which locker starts.

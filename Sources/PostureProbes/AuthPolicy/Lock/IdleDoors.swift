@@ -26,6 +26,9 @@ enum IdleLock: Sendable {
   case locked(by: Locker, [Reason], note: String?)
   case open([Reason], Cause)
   case unknown([Reason], Cause)
+
+  var isLocked: Bool { if case .locked = self { true } else { false } }
+  var isUnknown: Bool { if case .unknown = self { true } else { false } }
 }
 
 /// The door of one desktop for one user.
@@ -60,9 +63,7 @@ struct IdleJudge {
     let home = UserFiles(account, context.system)
     do throws(UserFiles.Fault) {
       switch desktop {
-      case .gnome, .budgie: return try GnomeIdle(home, .gnome).lock(context)
-      case .cinnamon: return try GnomeIdle(home, .cinnamon).lock(context)
-      case .mate: return try GnomeIdle(home, .mate).lock(context)
+      case .gnome, .budgie, .cinnamon, .mate: return try GnomeIdle(home, desktop).lock(context)
       case .kde: return try KDEIdle(home).lock
       case .sway, .i3: return try WindowManagerIdle(home, desktop, context).lock
       case .hyprland: return try HyprlandIdle(home, context).lock
@@ -126,6 +127,24 @@ struct UserFiles {
       }
     }
     return nil
+  }
+
+  /// What a session's shell knows of itself.
+  var variables: [String: String] {
+    ["HOME": account.home, "USER": account.name, "XDG_CONFIG_HOME": path(".config")]
+  }
+
+  /// The path behind `~/` and `$HOME/`.
+  func resolved(_ name: String) -> String {
+    let home = ["~/", "$HOME/", "${HOME}/"].first { name.hasPrefix($0) }
+    return home.map { path(String(name.dropFirst($0.count))) } ?? name
+  }
+
+  /// A file that a line of the user's names, below the home or anywhere.
+  func named(_ name: String) throws(Fault) -> (text: String, path: String)? {
+    let path = resolved(name)
+    let top = self.path("")
+    return try first([path.hasPrefix(top) ? String(path.dropFirst(top.count)) : path])
   }
 
   /// The line of the first match, for evidence.

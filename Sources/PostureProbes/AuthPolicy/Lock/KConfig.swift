@@ -12,6 +12,8 @@ struct KConfig {
   private(set) var values: [String: KConfigValue] = [:]
   private var immutable = Set<String>()
   private var isGroupImmutable = false
+  /// A file that is fixed as a whole is the last of its name.
+  private var isClosed = false
 
   init(group: String) { self.group = group }
 
@@ -24,6 +26,12 @@ struct KConfig {
   /// With what the machine's files of that name say; a person's own is read after that.
   init(group: String, of name: String, _ system: System) {
     self.init(group: group)
+    begin(name, system)
+  }
+
+  /// Turns to files of another name, which are stronger, beginning with the machine's.
+  mutating func begin(_ name: String, _ system: System) {
+    isClosed = false
     for folder in Self.folders.reversed() {
       let path = "\(folder)/\(name)"
       if let text = system.text(path) { read(text, path: path) }
@@ -34,19 +42,18 @@ struct KConfig {
   subscript(key: String) -> String? { values[key].flatMap { $0.text.isEmpty ? nil : $0.text } }
 
   mutating func read(_ text: String, path: String) {
-    guard !isGroupImmutable else { return }
+    guard !isGroupImmutable, !isClosed else { return }
     var isOurs = false
-    var fileLocks = false
     var groupLocks = false
     var fixed = Set<String>()
     for line in LogicalLines(text, comments: ["#"]) {
       if line.text.hasPrefix("[") {
         if line.text == "[$i]" {
-          fileLocks = true
+          isClosed = true
           continue
         }
         isOurs = line.text == "[\(group)]" || line.text == "[\(group)][$i]"
-        if isOurs, line.text.ends(with: "[$i]") { groupLocks = true }
+        if isOurs, isClosed || line.text.ends(with: "[$i]") { groupLocks = true }
       } else if isOurs, let equals = line.text.firstIndex(of: "=") {
         let written = line.text[..<equals].trimmed
         let key = written.split(separator: "[").first.map { $0.trimmed } ?? written
@@ -57,7 +64,7 @@ struct KConfig {
       }
     }
     immutable.formUnion(fixed)
-    isGroupImmutable = fileLocks || groupLocks
+    isGroupImmutable = groupLocks
   }
 
   /// Everything but KConfigGroup's words for false.

@@ -5,20 +5,23 @@ struct KDEIdle {
   private let values: [String: KConfigValue]
 
   init(_ home: UserFiles) throws(UserFiles.Fault) {
-    var config = KConfig(group: "Daemon", of: "kscreenlockerrc", home.system)
-    if let text = try home.text(".config/kscreenlockerrc") {
-      config.read(text, path: home.path(".config/kscreenlockerrc"))
+    var config = KConfig(group: "Daemon")
+    // What all of KDE has in common comes first.
+    for name in ["kdeglobals", "kscreenlockerrc"] {
+      config.begin(name, home.system)
+      if let text = try home.text(".config/\(name)") { config.read(text, path: home.path(".config/\(name)")) }
     }
     values = config.values
   }
 
   var lock: IdleLock {
-    let automatic = values["Autolock"]
-    if let automatic, !KConfig.isTrue(automatic.text) { return Self.open("Autolock=\(automatic.text)", automatic) }
+    for key in ["Autolock", "Lock", "RequirePassword"] {
+      if let value = values[key], !KConfig.isTrue(value.text) { return Self.open("\(key)=\(value.text)", value) }
+    }
     let timeout = values["Timeout"]
     let minutes = timeout.map { Int($0.text) ?? 5 } ?? 5
     if let timeout, minutes <= 0 { return Self.open("Timeout=\(timeout.text)", timeout) }
-    let reasons = [Reason("kde.autolock", automatic?.place), Reason("kde.timeout", timeout?.place)]
+    let reasons = [Reason("kde.autolock", values["Autolock"]?.place), Reason("kde.timeout", timeout?.place)]
     return .locked(by: .kde, reasons, note: "idle after \(minutes) min")
   }
 

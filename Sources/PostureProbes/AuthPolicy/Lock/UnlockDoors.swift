@@ -5,7 +5,7 @@ enum UnlockDoors {
   static func look(_ context: AuthContext) -> ProbeResult {
     var result = ProbeResult()
     let owners = Person.owners(context.accounts)
-    for locker in lockers(context.system) {
+    for locker in lockers(context) {
       result.doors += context.rows("unlock@\(locker.rawValue)", .unlock, people: owners) { person in
         locker.outcome(for: person.account, context)
       }
@@ -14,8 +14,9 @@ enum UnlockDoors {
   }
 
   /// Installed, and used by a desktop that is there; vlock locks text consoles and needs none.
-  static func lockers(_ system: System) -> [Locker] {
-    let used = Set(Desktop.installed(system).flatMap(\.lockers))
-    return Locker.allCases.filter { (used.contains($0) || $0 == .vlock) && $0.isInstalled(system) }
+  static func lockers(_ context: AuthContext) -> [Locker] {
+    var used = Set(Desktop.installed(context.system).flatMap(\.lockers))
+    if Desktop.rivalOfGDM(context) != nil { used.remove(.gnome) }
+    return Locker.allCases.filter { (used.contains($0) || $0 == .vlock) && $0.isInstalled(context.system) }
   }
 }

@@ -12,18 +12,29 @@ struct XIdle {
     self.context = context
   }
 
+  /// The first locker that is there and that the user has not kept from starting.
   var lock: IdleLock {
     get throws(UserFiles.Fault) {
-      let system = context.system
-      if desktop == .xfce, Locker.xfce4.isInstalled(system) { return try xfce }
-      if Locker.lightLocker.isInstalled(system) { return try lightLocker }
-      if Locker.xscreensaver.isInstalled(system) { return try xscreensaver }
-      let others = [Locker.i3lock, .slock, .xsecurelock, .physlock].filter { $0.isInstalled(system) }
-      if let other = others.first {
-        return .unknown(
-          [Reason("idle.notModelled")], Cause("notModelled", observed: "\(other.rawValue) on \(desktop.rawValue)"))
+      let own = (desktop == .xfce ? [Locker.xfce4] : []) + [.lightLocker, .xscreensaver]
+      var hidden: (locker: Locker, place: Place)?
+      for locker in own where locker.isInstalled(context.system) {
+        guard let place = try Autostart(home).isKept(from: locker.rawValue) else { return try lock(locker) }
+        hidden = hidden ?? (locker, place)
       }
-      return .open([Reason("idle.noLocker")], Cause("idleNotLocked", observed: "\(desktop.rawValue) has no locker"))
+      let others = Locker.other(of: desktop, [.i3lock, .slock, .xsecurelock, .physlock], context.system)
+      guard let hidden, !others.isUnknown else { return others }
+      return .open(
+        [Reason("autostart.hidden", hidden.place)],
+        Cause("idleNotLocked", observed: "\(hidden.locker.rawValue) is not started", evidence: [hidden.place]))
+    }
+  }
+
+  /// What the settings of one locker say.
+  func lock(_ locker: Locker) throws(UserFiles.Fault) -> IdleLock {
+    switch locker {
+    case .xfce4: try xfce
+    case .lightLocker: try lightLocker
+    default: try xscreensaver
     }
   }
 
@@ -36,17 +47,19 @@ struct XIdle {
   private var xfce: IdleLock {
     get throws(UserFiles.Fault) {
       let name = "xfce4/xfconf/xfce-perchannel-xml/xfce4-screensaver.xml"
-      var values: [String: String] = [:]
+      let groups = Set(home.account.groups.map { "@\($0)" } + [home.account.name, "*"])
+      var values: [String: (value: XfconfChannel.Value, place: Place)] = [:]
       var place: Place?
-      for file in ["/etc/xdg/\(name)", home.path(".config/\(name)")] {
-        let text = file.hasPrefix("/etc/") ? context.system.text(file) : try home.text(".config/\(name)")
-        guard let text else { continue }
-        values.merge(XfconfChannel.values(text)) { $1 }
-        place = Place(file)
+      for file in [try home.first(["/etc/xdg/\(name)"]), try home.first([".config/\(name)"])].compactMap({ $0 }) {
+        place = Place(file.path)
+        for (key, value) in XfconfChannel.values(file.text, for: groups) where values[key]?.value.isLocked != true {
+          values[key] = (value, Place(file.path))
+        }
       }
-      for key in Self.switches where values[key] == "false" {
+      for key in Self.switches {
+        guard let (value, place) = values[key], value.text == "false" else { continue }
         return .open(
-          [Reason("xfce.lock", place)], Cause("idleNotLocked", observed: "\(key) false", evidence: place.map { [$0] }))
+          [Reason("xfce.lock", place)], Cause("idleNotLocked", observed: "\(key) false", evidence: [place]))
       }
       return .locked(by: .xfce4, [Reason("xfce.lock", place)], note: nil)
     }
@@ -119,27 +132,91 @@ struct XScreenSaverFile {
   subscript(key: String) -> KConfigValue? { values[key] }
 }
 
-/// A channel file of Xfconf: nested `<property name= type= value=>`.
+/// A channel file of Xfconf: nested `<property name= type= value=>`, in a `<channel>`.
 enum XfconfChannel {
-  /// Values by path: `/lock/enabled`.
-  static func values(_ text: String) -> [String: String] {
-    var result: [String: String] = [:]
-    var path: [String] = []
+  struct Value: Hashable {
+    var text: String
+    /// What a system's file fixes, no other file changes.
+    var isLocked: Bool
+  }
+
+  /// Values by path, `/lock/enabled`, for somebody of these `names`: their own, `@group`, `*`.
+  static func values(_ text: String, for names: Set<String> = []) -> [String: Value] {
+    var result: [String: Value] = [:]
+    var path: [(name: String, isLocked: Bool)] = []
+    var isChannelLocked = false
     for tag in text.split(separator: "<").prefix(10_000) {
       let body = tag.prefix { $0 != ">" }
+      if body.hasPrefix("channel ") { isChannelLocked = isLocked(body, names) }
       if body.hasPrefix("/property") {
         _ = path.popLast()
       } else if body.hasPrefix("property ") {
         let name = attribute("name", body) ?? ""
-        if let value = attribute("value", body) { result["/" + (path + [name]).joined(separator: "/")] = value }
-        if !body.ends(with: "/"), path.count < 64 { path.append(name) }
+        let isLocked = isLocked(body, names) || path.last?.isLocked ?? isChannelLocked
+        if let value = attribute("value", body) {
+          result["/" + (path.map(\.name) + [name]).joined(separator: "/")] = Value(text: value, isLocked: isLocked)
+        }
+        if !body.ends(with: "/"), path.count < 64 { path.append((name, isLocked)) }
       }
     }
     return result
   }
 
+  private static func isLocked(_ tag: Substring, _ names: Set<String>) -> Bool {
+    func holds(_ key: String) -> Bool {
+      attribute(key, tag)?.split(separator: ";").contains { names.contains($0.trimmed) } ?? false
+    }
+    return holds("locked") && !holds("unlocked")
+  }
+
   private static func attribute(_ name: String, _ tag: Substring) -> String? {
     guard let start = tag.range(ofText: " \(name)=\"") else { return nil }
     return String(tag[start.upperBound...].prefix { $0 != "\"" })
+  }
+}
+
+/// Programs that start with a session (the Desktop Application Autostart Specification).
+struct Autostart {
+  private let home: UserFiles
+
+  init(_ home: UserFiles) { self.home = home }
+
+  private static let shared = "/etc/xdg/autostart"
+  private static let own = ".config/autostart"
+
+  /// Where the user hides every file that would start a program; nil where there is none, or one that still does.
+  func isKept(from program: String) throws(UserFiles.Fault) -> Place? {
+    let shared = names(Self.shared)
+    var hidden: Place?
+    for name in Set(shared + names(home.path(Self.own))).sorted() {
+      let file = try home.first(["\(Self.own)/\(name)", "\(Self.shared)/\(name)"])
+      guard let file, let entries = try? GLibKeyFile(file.text) else { continue }
+      let isOurs = starts(program, entries) || (shared.contains(name) && starts(program, "\(Self.shared)/\(name)"))
+      guard isOurs else { continue }
+      guard entries.entry("Desktop Entry", "Hidden").flatMap({ GLibKeyFile.boolean($0.value) }) == true else {
+        return nil
+      }
+      hidden = Place(file.path)
+    }
+    return try startsOtherwise(program) ? nil : hidden
+  }
+
+  private func names(_ folder: String) -> [String] {
+    ((try? home.system.list(folder)) ?? []).filter { $0.ends(with: ".desktop") }
+  }
+
+  private func starts(_ program: String, _ path: String) -> Bool {
+    (try? GLibKeyFile(home.system.text(path) ?? "")).map { starts(program, $0) } ?? false
+  }
+
+  private func starts(_ program: String, _ file: GLibKeyFile) -> Bool {
+    SimpleCommands.of(file.entry("Desktop Entry", "Exec")?.value ?? "").contains { Programs.base($0[0]) == program }
+  }
+
+  /// LXDE's own list, or a service of the user's.
+  private func startsOtherwise(_ program: String) throws(UserFiles.Fault) -> Bool {
+    let lists = [".config/lxsession/LXDE/autostart", "/etc/xdg/lxsession/LXDE/autostart"]
+    if let list = try home.first(lists), list.text.contains(program) { return true }
+    return UserServices(home).isLinked("\(program).service")
   }
 }

@@ -54,17 +54,21 @@ enum OtherRemoteDoors {
   static func look(_ context: AuthContext) -> ProbeResult {
     var result = ProbeResult()
     for service in services {
-      guard let evidence = evidence(of: service, context) else { continue }
-      if context.startup.starts(service.units + instances(of: service, context)) {
+      let evidence = evidence(of: service, context)
+      if let evidence, context.startup.starts(service.units + instances(of: service, context)) {
         result.doors.append(door(service.name, evidence))
-      } else {
+      } else if let command = command(of: service, context) {
+        result.doors.append(door(service.name, command.place))
+      } else if let evidence {
         result.remarks.append(
           Remark(
             Cause("dormantDoor", observed: "\(service.name) is installed but not started", evidence: [evidence]),
             check: .remoteEntry, door: "remote@\(service.name)"))
       }
     }
-    for (name, place) in InternetServices(context).found + DisplayOverNetwork.found(context.system)
+    let others =
+      InternetServices(context).found + DisplayOverNetwork.found(context.system) + TailscaleShell.found(context)
+    for (name, place) in others
     where !result.doors.contains(where: { $0.name == "remote@\(name)" }) {
       result.doors.append(door(name, place))
     }
@@ -83,11 +87,24 @@ enum OtherRemoteDoors {
     let names = service.units.flatMap { ["\($0).service", "\($0).socket", "\($0)@.service"] }
     if let path = names.compactMap({ units.path(of: $0) }).first { return Place(path) }
     let present = (try? context.system.list("/etc/init.d")) ?? []
-    let scripts = service.units.filter(present.contains).map { "/etc/init.d/\($0)" }
-    guard let script = scripts.first else { return nil }
-    // A web server is this way in only with the pages that belong to it.
-    guard service.files.isEmpty || service.files.contains(where: { context.system.exists($0) }) else { return nil }
-    return Place(script)
+    let script = present.first { service.units.contains(InitScripts.service($0) ?? $0) }
+    guard let script, hasFiles(service, context) else { return nil }
+    return Place("/etc/init.d/\(script)")
+  }
+
+  /// A web server is this way in only with the pages that belong to it.
+  private static func hasFiles(_ service: Service, _ context: AuthContext) -> Bool {
+    service.files.isEmpty || service.files.contains { context.system.exists($0) }
+  }
+
+  /// Services whose name is also their client's.
+  private static let clients: Set = ["telnet", "rlogin", "rsh", "rexec"]
+
+  /// A command that starts a program of the service under another name.
+  private static func command(of service: Service, _ context: AuthContext) -> UnitCommand? {
+    let programs = service.units.filter { !clients.contains($0) }
+    let command = StartedCommands.of(context.system, context.startup).running(programs).first
+    return hasFiles(service, context) ? command : nil
   }
 
   /// Instances of templates: `vncserver@:1`.
@@ -98,7 +115,7 @@ enum OtherRemoteDoors {
   }
 }
 
-/// Services that inetd(8), xinetd(8) or init start by themselves.
+/// Services that inetd(8) or xinetd(8) start.
 private struct InternetServices {
   private static let names = ["telnet": "telnet", "shell": "rsh", "login": "rlogin", "exec": "rexec"]
 
@@ -111,7 +128,6 @@ private struct InternetServices {
       readInetd()
       readXinetd()
     }
-    readInittab()
   }
 
   private mutating func readInetd() {
@@ -134,12 +150,6 @@ private struct InternetServices {
       }
       guard let service, !isDisabled, let name = Self.names[service] else { continue }
       found.append((name, Place("/etc/xinetd.d/\(file)")))
-    }
-  }
-
-  private mutating func readInittab() {
-    for line in LogicalLines(system.text("/etc/inittab") ?? "") where line.text.contains("telnetd") {
-      found.append(("telnet", Place("/etc/inittab", line: line.number)))
     }
   }
 }
@@ -165,6 +175,39 @@ private enum DisplayOverNetwork {
         return (group == "vncserver" ? "vnc" : "xdmcp", Place(file, line: line.number))
       }
       return nil
+    }
+  }
+}
+
+/// tailscaled, which has an SSH server of its own: its rules are the network's.
+private enum TailscaleShell {
+  private static let usual = "/var/lib/tailscale/tailscaled.state"
+
+  static func found(_ context: AuthContext) -> [(String, Place)] {
+    guard context.startup.starts(["tailscaled", "tailscale"]), let path = state(context) else { return [] }
+    do throws(System.Unreadable) {
+      return isOn(try context.system.read(path).bytes) ? [("tailscale", Place(path))] : []
+    } catch {
+      return error == .missing ? [] : [("tailscale", Place(path))]
+    }
+  }
+
+  /// The file that `--state` names; nil where tailscaled is not installed.
+  private static func state(_ context: AuthContext) -> String? {
+    guard Programs.has("tailscaled", context.system) else { return nil }
+    let words = context.startup.units.unit("tailscaled.service")?.commands().last?.arguments ?? []
+    let named = words.first { $0.hasPrefix("--state=/") || $0.hasPrefix("-state=/") }
+    return named.map { String($0.drop { $0 != "/" }) } ?? usual
+  }
+
+  /// Each profile is an object of its own, in Base64; what cannot be read may have it on.
+  private static func isOn(_ bytes: [UInt8]) -> Bool {
+    guard let members = (try? JSONParser.parse(bytes, limits: .foreign))?.members else { return true }
+    return members.filter { $0.name.hasPrefix("profile-") }.contains { member in
+      guard let text = member.value.string, let bytes = Base64.decode(text.utf8),
+        let profile = try? JSONParser.parse(bytes, limits: .foreign)
+      else { return true }
+      return profile["RunSSH"]?.bool ?? false
     }
   }
 }

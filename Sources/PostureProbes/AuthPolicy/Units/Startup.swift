@@ -49,8 +49,14 @@ struct Startup: Sendable {
   /// Whether a service is started at boot (EVIDENCE, *started*). `names` are what it is called on various systems, without
   /// suffix: `["ssh", "sshd"]`. A masked unit is not started; a system where nothing at all is enabled starts everything.
   func starts(_ names: [String]) -> Bool {
-    kind == .systemd || (kind == .none && !units.isEmpty) ? startsUnit(names) : scripts.starts(names)
+    usesUnits ? startsUnit(names) : scripts.starts(names)
   }
+
+  /// Whether units are what starts; else scripts are.
+  var usesUnits: Bool { kind == .systemd || (kind == .none && !units.isEmpty) }
+
+  /// Nothing at all is enabled, so that everything counts as started.
+  var isSilent: Bool { usesUnits ? booted.hasNoLinks : scripts.areEmpty }
 
   private func startsUnit(_ names: [String]) -> Bool {
     let known = names.filter { hasUnit("\($0).service") || hasUnit("\($0).socket") }
@@ -75,7 +81,7 @@ struct Startup: Sendable {
   }
 }
 
-/// Start scripts and their links: sysvinit, OpenRC, OpenWrt, runit.
+/// Start scripts and their links: sysvinit, OpenRC, OpenWrt, runit, Buildroot.
 struct InitScripts: Sendable {
   /// Names of what is started: `ssh`, without the order number.
   let started: Set<String>
@@ -88,6 +94,8 @@ struct InitScripts: Sendable {
       names.formUnion(Self.ordered(system, "/etc/rc.d/rc\(level).d"))
     }
     names.formUnion(Self.ordered(system, "/etc/rc.d"))
+    // Buildroot's rcS runs the scripts themselves by their numbers.
+    names.formUnion(Self.ordered(system, "/etc/init.d"))
     for level in (try? system.list("/etc/runlevels")) ?? [] {
       names.formUnion((try? system.list("/etc/runlevels/\(level)")) ?? [])
     }
@@ -100,10 +108,13 @@ struct InitScripts: Sendable {
 
   /// Names of links like `S19dropbear`.
   private static func ordered(_ system: System, _ folder: String) -> [String] {
-    ((try? system.list(folder)) ?? []).compactMap { name in
-      guard name.hasPrefix("S"), name.dropFirst().prefix(2).allSatisfy(\.isNumber), name.count > 3 else { return nil }
-      return String(name.dropFirst(3))
-    }
+    ((try? system.list(folder)) ?? []).compactMap(service)
+  }
+
+  /// `dropbear` of `S19dropbear`; nil for a name without a number.
+  static func service(_ name: String) -> String? {
+    guard name.hasPrefix("S"), name.dropFirst().prefix(2).allSatisfy(\.isNumber), name.count > 3 else { return nil }
+    return String(name.dropFirst(3))
   }
 
   func links(_ names: [String]) -> Bool { names.contains(where: started.contains) }

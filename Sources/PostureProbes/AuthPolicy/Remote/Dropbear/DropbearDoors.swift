@@ -8,7 +8,7 @@ struct DropbearDoors {
     var result = ProbeResult()
     guard let program = Programs.path("dropbear", context.system) else { return result }
     let doors = DropbearDoors(context: context, setup: DropbearSetup(context))
-    guard context.startup.starts(["dropbear"]), !doors.setup.instances.isEmpty else {
+    guard !doors.setup.instances.isEmpty else {
       result.remarks.append(
         Remark(
           Cause("dormantDoor", observed: "dropbear is installed but not started", evidence: [Place(program)]),

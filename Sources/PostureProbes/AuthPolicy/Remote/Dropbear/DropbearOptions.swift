@@ -57,7 +57,7 @@ struct DropbearOptions: Hashable, Sendable {
   }
 }
 
-/// How dropbear is started: every instance with its options.
+/// How dropbear is started: every instance with its options, none where it is not.
 struct DropbearSetup: Sendable {
   var instances: [DropbearOptions]
   /// OpenWrt's own patches: root's empty password is enough, and root's keys lie in /etc/dropbear.
@@ -68,11 +68,17 @@ struct DropbearSetup: Sendable {
     isOpenWrt =
       context.distribution.id == "openwrt" || context.distribution.like.contains("openwrt")
       || system.exists("/etc/config/dropbear")
+    let isStarted = context.startup.starts(["dropbear"])
     if let file = system.text("/etc/config/dropbear") {
-      instances = Self.uci(file)
-    } else {
-      instances = [Self.unit(context) ?? Self.script(system)]
+      instances = isStarted ? Self.uci(file) : []
+      return
     }
+    instances = StartedCommands.of(system, context.startup).running(["dropbear"])
+      .map { DropbearOptions($0.arguments, place: $0.place) }
+    guard isStarted, instances.isEmpty || !context.startup.isSilent,
+      let own = Self.unit(context) ?? Self.script(system), !instances.contains(own)
+    else { return }
+    instances.append(own)
   }
 
   // MARK: OpenWrt
@@ -114,16 +120,14 @@ struct DropbearSetup: Sendable {
     return nil
   }
 
-  /// Variables of the files that start scripts read.
-  private static func script(_ system: System) -> DropbearOptions {
-    let names: Set = ["DROPBEAR_EXTRA_ARGS", "DROPBEAR_OPTS", "DROPBEAR_ARGS"]
-    for path in ["/etc/default/dropbear", "/etc/conf.d/dropbear", "/etc/sysconfig/dropbear"] {
-      for line in LogicalLines(system.text(path) ?? "") {
-        guard let equals = line.text.firstIndex(of: "="), names.contains(line.text[..<equals].trimmed) else { continue }
-        let value = UnitWords.split(line.text[line.text.index(after: equals)...].trimmed).joined(separator: " ")
-        return DropbearOptions(UnitWords.split(value), place: Place(path, line: line.number))
-      }
-    }
-    return DropbearOptions(place: Place(Programs.path("dropbear", system) ?? "/usr/sbin/dropbear"))
+  /// Variables of the files that start scripts read; nil where they keep Debian's script from starting it.
+  private static func script(_ system: System) -> DropbearOptions? {
+    let debian = "/etc/default/dropbear"
+    if let off = ScriptOptions.find(["NO_START"], in: [debian], system), off.program != "0" { return nil }
+    let options = ScriptOptions.find(
+      ["DROPBEAR_EXTRA_ARGS", "DROPBEAR_OPTS", "DROPBEAR_ARGS"],
+      in: [debian, "/etc/conf.d/dropbear", "/etc/sysconfig/dropbear"], system)
+    return options.map { DropbearOptions($0.words, place: $0.place) }
+      ?? DropbearOptions(place: Place(Programs.path("dropbear", system) ?? "/usr/sbin/dropbear"))
   }
 }

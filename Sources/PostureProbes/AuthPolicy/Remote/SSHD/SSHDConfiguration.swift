@@ -62,25 +62,8 @@ struct SSHDConfiguration: Sendable {
 
   private mutating func included(_ patterns: [String], _ depth: Int) -> Node {
     guard depth < Self.depthLimit else { return .included([]) }
-    let paths = patterns.flatMap { Self.glob($0.hasPrefix("/") ? $0 : "/etc/ssh/" + $0, system) }
+    let paths = patterns.flatMap { PathPattern.paths($0.hasPrefix("/") ? $0 : "/etc/ssh/" + $0, system) }
     return .included(paths.flatMap { read($0, depth: depth + 1) })
-  }
-
-  /// Paths that match, sorted; wildcards in any component.
-  private static func glob(_ pattern: String, _ system: System) -> [String] {
-    var paths = [""]
-    for part in pattern.split(separator: "/").map(String.init) {
-      let isPlain = !part.contains { "*?[".contains($0) }
-      paths = paths.flatMap { folder -> [String] in
-        if isPlain { return ["\(folder)/\(part)"] }
-        let names = (try? system.list(folder.isEmpty ? "/" : folder)) ?? []
-        let pattern = ShellPattern(part)
-        return names.filter { (!$0.hasPrefix(".") || part.hasPrefix(".")) && pattern.matches($0) }
-          .map { "\(folder)/\($0)" }
-      }
-      if paths.count > 4096 { return [] }
-    }
-    return paths
   }
 
   /// `Keyword value`, `Keyword=value`; nil for comments and lines that cannot be read.

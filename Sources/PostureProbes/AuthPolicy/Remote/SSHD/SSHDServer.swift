@@ -17,8 +17,11 @@ struct SSHDServer: Sendable {
   /// nil where sshd is not installed.
   init?(_ system: System, _ distribution: Distribution, _ startup: Startup) {
     guard let program = Self.program(system) else { return nil }
-    isStarted = startup.starts(["ssh", "sshd", "openssh", "openssh-server"])
-    let command = Self.command(system, startup.units)
+    let isNamed = startup.starts(["ssh", "sshd", "openssh", "openssh-server"])
+    let started = StartedCommands.of(system, startup).running(["sshd"]).first
+    isStarted = isNamed || started != nil
+    let ownArguments = isNamed && (started == nil || !startup.isSilent) ? Self.arguments(system, startup.units) : nil
+    let command = Self.options(ownArguments ?? started?.arguments ?? [])
     let file =
       command.file
       ?? SSHDConfiguration.files.first { system.exists($0) } ?? SSHDConfiguration.files[0]
@@ -79,18 +82,20 @@ struct SSHDServer: Sendable {
     var hasPort = false
   }
 
-  /// `-f FILE`, `-o OPTION` and `-p PORT` of the command that starts it.
-  private static func command(_ system: System, _ units: Units) -> CommandLine {
+  /// Of the unit that starts it, or those that a start script gives it.
+  private static func arguments(_ system: System, _ units: Units) -> [String]? {
     for name in ["ssh.service", "sshd.service", "ssh@.service", "sshd@.service"] {
       guard let unit = units.unit(name) else { continue }
       let environment = unit.environment { system.text($0) }
       guard let command = unit.commands(environment: environment).first(where: { Programs.base($0.program) == "sshd" })
       else { continue }
-      return options(command.arguments)
+      return command.arguments
     }
-    return CommandLine()
+    let files = ["/etc/default/ssh", "/etc/conf.d/sshd", "/etc/sysconfig/sshd"]
+    return ScriptOptions.find(["SSHD_OPTS", "command_args", "OPTIONS"], in: files, system)?.words
   }
 
+  /// `-f FILE`, `-o OPTION` and `-p PORT`.
   private static func options(_ arguments: [String]) -> CommandLine {
     var line = CommandLine()
     var rest = arguments[...]

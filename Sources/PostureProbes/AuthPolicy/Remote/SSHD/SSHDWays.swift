@@ -127,7 +127,7 @@ struct SSHDWays: Sendable {
     case "keyboard-interactive": dialogue
     case "gssapi-with-mic": ticket
     case "hostbased": host
-    case "none": Way(opening: .always, because: [reason("sshd.none", "authenticationmethods")])
+    case "none": nothing
     default: Way(opening: nil, because: [reason("sshd.methodUnknown", "authenticationmethods")])
     }
   }
@@ -145,6 +145,15 @@ struct SSHDWays: Sendable {
     guard let opening = way.opening else { return way }
     let taken = opening.sets.filter { $0.isSubset(of: FactorSet(.passcode)) }
     return Way(opening: Opening(taken), because: way.because, cause: way.cause)
+  }
+
+  /// "none" asks nothing and tries an empty password, where that is allowed.
+  private var nothing: Way {
+    guard allowsEmpty else { return .shut([reason("sshd.emptyRefused", "permitemptypasswords")]) }
+    let way = password
+    guard let opening = way.opening else { return way }
+    return opening.answer == .notRequired
+      ? Way(opening: .always, because: way.because, cause: way.cause) : .shut(way.because)
   }
 
   /// sshd refuses an empty answer itself, so that a hash of "" matches nothing that can be sent.
@@ -189,6 +198,10 @@ struct SSHDWays: Sendable {
     guard settings.flag("pubkeyauthentication") else {
       return .shut([reason("sshd.pubkeyAuthentication", "pubkeyauthentication")])
     }
+    // Without its list of revoked keys sshd takes every key for revoked.
+    if let list = settings.optional("revokedkeys"), !context.system.exists(list) {
+      return .shut([reason("sshd.revokedKeysMissing", "revokedkeys")])
+    }
     let found = keyReason
     guard let reasons = found.reasons else {
       return found.isUnknown
@@ -209,7 +222,9 @@ struct SSHDWays: Sendable {
 
   /// Where a key or a certificate comes from that lets this person in.
   private var keyReason: (reasons: [Reason]?, isUnknown: Bool) {
-    if settings.optional("authorizedkeyscommand") != nil {
+    // Without a user to run it as sshd does not even start.
+    let users = ["authorizedkeyscommanduser", "authorizedkeyscommandrunas"]
+    if settings.optional("authorizedkeyscommand") != nil, users.contains(where: { settings.optional($0) != nil }) {
       return ([reason("sshd.authorizedKeysCommand", "authorizedkeyscommand")], false)
     }
     if let authority = certificateReason { return (authority, false) }
