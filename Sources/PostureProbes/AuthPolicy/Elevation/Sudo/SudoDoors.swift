@@ -111,7 +111,7 @@ struct SudoDoors {
 
   private func undecided(_ one: PAM.Outcome, _ other: PAM.Outcome) -> PAM.Outcome {
     guard let opening = other.opening else { return other }
-    let words = "a rule for somebody who is not in the local files would make it \(opening.answer.rawValue)"
+    let words = "a rule for a person or host that the local files do not tell would make it \(opening.answer.rawValue)"
     return PAM.Outcome(
       opening: nil, because: one.because + other.because + [Reason("sudo.membershipUnknown")],
       cause: Cause("unknownDoor", observed: words, evidence: other.because.first?.place.map { [$0] }))
