@@ -42,14 +42,13 @@ struct StartedCommands: Sendable {
 
   private static func inittab(_ system: System, _ startup: Startup) -> [UnitCommand] {
     guard !startup.usesUnits else { return [] }
-    let path = InittabConsoles.path
-    let entries = InittabEntry.parse(system.text(path) ?? "")
+    let entries = (try? InittabConsoles(system, isBusyBox: startup.kind != .sysvinit).entries) ?? []
     let level = entries.first { $0.action == "initdefault" }?.levels ?? ""
     return entries.filter { entry in
       !rare.contains(entry.action)
         && (level.isEmpty || entry.levels.isEmpty || level.contains { entry.levels.contains($0) })
     }.flatMap { entry in
-      SimpleCommands.of(entry.process).map { UnitCommand(words: $0, place: Place(path, line: entry.line)) }
+      SimpleCommands.of(entry.process).map { UnitCommand(words: $0, place: entry.place) }
     }
   }
 
