@@ -149,7 +149,7 @@ public final class System: Sendable {
   }
 
   private static let largestParagraph = 1 << 20
-  private static let piece = 131_072
+  private static let piece = 65_536
 
   /// Behind the last empty line.
   private static func endOfParagraphs(_ bytes: [UInt8]) -> Int? {

@@ -51,19 +51,22 @@ struct PackageDatabase: Sendable {
   private mutating func read(
     _ path: String, name: String, version: String, _ names: (Package) -> [String], _ system: System
   ) {
+    let wanted = missing.flatMap { package in names(package).map { (line: Array("\($0)\n".utf8), package: package) } }
     try? system.readParagraphs(path, cap: 64 << 20) { piece in
-      for package in missing {
-        entries[package] = names(package).lazy.compactMap { Self.entry(in: piece, name + $0, version) }.first
+      for start in ByteSearch.lines(piece, beginning: name) {
+        guard let package = wanted.first(where: { piece[start...].starts(with: $0.line) })?.package,
+          entries[package] == nil
+        else { continue }
+        entries[package] = Self.entry(piece[start...], version)
       }
       return !missing.isEmpty
     }
   }
 
   /// What the lines say that follow the package's name in its paragraph.
-  private static func entry(in piece: [UInt8], _ head: String, _ label: String) -> Entry? {
-    guard let start = ByteSearch.firstLine(piece, head) else { return nil }
+  private static func entry(_ rest: ArraySlice<UInt8>, _ label: String) -> Entry {
     var entry = Entry()
-    for line in piece[start...].split(separator: 0x0A, maxSplits: 64, omittingEmptySubsequences: false) {
+    for line in rest.split(separator: 0x0A, maxSplits: 64, omittingEmptySubsequences: false) {
       if line.isEmpty { break }
       if line.starts(with: label.utf8), entry.version == nil {
         entry.version = PAM.Version(String(decoding: line.dropFirst(label.utf8.count), as: UTF8.self))

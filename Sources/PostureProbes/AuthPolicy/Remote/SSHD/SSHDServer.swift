@@ -11,12 +11,13 @@ struct SSHDServer: Sendable {
   private let canBeAsked: Bool
   /// A socket unit or the command line names ports of its own.
   private let hasOtherPorts: Bool
-  private let admitsRootByDefault: Bool
-  private let takesDSAByDefault: Bool
+  private let system: System
+  private let distribution: Distribution
 
   /// nil where sshd is not installed.
   init?(_ system: System, _ distribution: Distribution, _ startup: Startup) {
     guard let program = Self.program(system) else { return nil }
+    (self.system, self.distribution) = (system, distribution)
     let isNamed = startup.starts(["ssh", "sshd", "openssh", "openssh-server"])
     let started = StartedCommands.of(system, startup).running(["sshd"]).first
     isStarted = isNamed || started != nil
@@ -36,9 +37,6 @@ struct SSHDServer: Sendable {
       ["-T", "-f", file] + command.options.flatMap { ["-o", $0] } + Self.hostKey(configuration, system)
     self.arguments = arguments
     everybody = configuration.hasMatches ? nil : SSHDQuestion(arguments)
-    let isBefore7 = Self.isBefore7(system, distribution)
-    admitsRootByDefault = isBefore7 || Self.isRedHat7(distribution)
-    takesDSAByDefault = isBefore7
   }
 
   /// Of the keys that it would load sshd is given the one that it reads most quickly: before it answers, each is read and
@@ -67,8 +65,8 @@ struct SSHDServer: Sendable {
     family(distribution) == "rhel" && distribution.release == "7"
   }
 
-  private static func isBefore7(_ system: System, _ distribution: Distribution) -> Bool {
-    PackageDatabase.of(system).version(of: .sshd).map { $0 < PAM.Version(7, 0) } ?? isOld(distribution)
+  private var isBefore7: Bool {
+    PackageDatabase.of(system).version(of: .sshd).map { $0 < PAM.Version(7, 0) } ?? Self.isOld(distribution)
   }
 
   private static func program(_ system: System) -> String? {
@@ -116,8 +114,8 @@ struct SSHDServer: Sendable {
   /// The values for one person on one connection, and which of the two ways of reading gave them.
   func settings(for person: SSHDPerson, on connection: SSHDConnection) -> (SSHDSettings, Reason) {
     var own = configuration.settings(for: person, on: connection)
-    own.admitsRootByDefault = admitsRootByDefault
-    own.takesDSAByDefault = takesDSAByDefault
+    own.admitsRootByDefault = isBefore7 || Self.isRedHat7(distribution)
+    own.takesDSAByDefault = isBefore7
     // Nobody of that name: sshd could not look the groups up.
     guard canBeAsked, person.groups != nil else { return (own, Reason("sshd.configuration", file: file)) }
     let question = everybody ?? SSHDQuestion(arguments + ["-C", connection.specification(for: person.name)])
