@@ -19,5 +19,8 @@ struct Distribution: Sendable {
   }
 
   /// Debian or something made of it.
-  var isDebian: Bool { id == "debian" || id == "ubuntu" || like.contains("debian") || like.contains("ubuntu") }
+  var isDebian: Bool { Self.debians.contains(id) || like.contains("debian") || like.contains("ubuntu") }
+
+  /// Those that do not always say what they are like.
+  private static let debians: Set = ["debian", "ubuntu", "raspbian", "linuxmint", "devuan", "armbian"]
 }

@@ -55,6 +55,37 @@ struct DisplayManagerTests {
     #expect(try users(.gdm, ["etc/gdm/custom.conf": on, "run/gdm/custom.conf": off]).isEmpty)
   }
 
+  @Test func `SUSE's gdm takes the system's own preset, others do not`() throws {
+    let preset = "DISPLAYMANAGER=\"gdm\"\nDISPLAYMANAGER_AUTOLOGIN=\"kim\"\n"
+    let files = { (id: String, text: String) in
+      ["etc/os-release": id, "etc/sysconfig/displaymanager": text]
+    }
+    #expect(try users(.gdm, files("ID=\"opensuse-leap\"\nID_LIKE=\"suse opensuse\"\n", preset)).count == 1)
+    #expect(try users(.gdm, files("ID=\"sles\"\n", preset)).count == 1)
+    #expect(try users(.gdm, files("ID=\"sles\"\n", "DISPLAYMANAGER_AUTOLOGIN=\"\"\n")).isEmpty)
+    #expect(try users(.gdm, files("ID=fedora\n", preset)).isEmpty)
+  }
+
+  // MARK: nodm, slim
+
+  @Test func `nodm asks nobody, slim whom it does not know`() throws {
+    let nodm = ["etc/default/nodm": "NODM_ENABLED=true\nNODM_USER=kim\n"]
+    #expect(try users(.nodm, nodm) == ["kim automatic login"])
+    #expect(try users(.nodm, ["etc/default/nodm": "NODM_ENABLED=true\n"]) == ["root automatic login"])
+    #expect(try users(.slim, ["etc/slim.conf": "# x\nauto_login   yes\ndefault_user\tkim\n"]).count == 1)
+    #expect(try users(.slim, ["etc/slim.conf": "auto_login no\ndefault_user kim\n"]).isEmpty)
+    #expect(try users(.slim, ["etc/slim.conf": "auto_login yes\n"]).isEmpty)
+    for (enabled, isStarted) in [("true", true), ("false", false), ("no", false)] {
+      let files = [
+        "etc/default/nodm": "NODM_ENABLED=\(enabled)\nNODM_USER=kim\n",
+        "usr/lib/systemd/system/nodm.service": "[Service]\nExecStart=/usr/sbin/nodm\n",
+        "usr/lib/systemd/system/graphical.target": "[Unit]\n",
+      ]
+      let found = DisplayManagerSearch(try context(files)).found.filter { $0.manager == .nodm }
+      #expect(found.map(\.isStarted) == [isStarted], "\(enabled)")
+    }
+  }
+
   @Test(arguments: [("", 30), ("TimedLoginDelay=5\n", 5), ("TimedLoginDelay=0\n", 10)])
   func `gdm's timed login`(_ line: String, _ seconds: Int) throws {
     let text = "[daemon]\nTimedLoginEnable=true\nTimedLogin=kim\n" + line

@@ -23,6 +23,7 @@ struct TerminalReadingTests {
   @Test(arguments: [
     "/sbin/agetty --autologin pi tty1", "/bin/login -f pi", "/sbin/mingetty --autologin pi tty1",
     "/sbin/mingetty --autologin=pi tty1", "nice -n 5 /sbin/agetty -a pi tty1",
+    "/sbin/agetty --login-options='-p -f -- \\\\u' -a pi tty1", "/sbin/agetty -o'-p -f \\\\u' -a pi tty1",
   ])
   func `automatic logins`(_ command: String) throws { #expect(try read(command) == Self.autologin) }
 
@@ -32,6 +33,13 @@ struct TerminalReadingTests {
     "/sbin/agetty -n -l /bin/bash tty1", "/sbin/sushell",
   ])
   func `shells of root's`(_ command: String) throws { #expect(try read(command) == .rootShell) }
+
+  @Test func `OpenWrt's own script is known where a tree does not hold it`() throws {
+    #expect(try read("/usr/libexec/login.sh", asks: true) == .stock)
+    let open = TerminalReading.login(LoginCall(user: .only("root"), skipsAuthentication: true))
+    #expect(try read("/usr/libexec/login.sh") == open)
+    #expect(try read("/usr/libexec/login.sh", ["/usr/libexec/login.sh": "#!/bin/sh\nexec /bin/login\n"]) == .stock)
+  }
 
   @Test func `a preset name, everybody, sulogin`() throws {
     #expect(try read("/sbin/agetty -o '-p -- \\\\u' -a kid tty3") == .login(LoginCall(user: .preset("kid"))))

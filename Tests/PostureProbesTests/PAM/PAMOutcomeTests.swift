@@ -36,6 +36,29 @@ struct PAMOutcomeTests {
     return pam.outcome(of: call, for: pam.accounts[name])
   }
 
+  @Test(arguments: [
+    ("auth required pam_faillock.so preauth\nauth sufficient pam_unix.so nullok", "emptyPassword"),
+    ("auth [default=1 success=ok] pam_localuser.so\nauth sufficient pam_unix.so nullok", "emptyPassword"),
+    (
+      "auth [success=1 default=ignore] pam_unix.so nullok\nauth requisite pam_deny.so\nauth required pam_permit.so",
+      "emptyPassword"
+    ),
+    ("auth sufficient pam_faillock.so authsucc\nauth required pam_unix.so nullok", "pamFilterGrants"),
+    ("auth sufficient pam_permit.so\nauth required pam_unix.so nullok", "pamPermits"),
+  ])
+  func `what lets in is the cause, not what merely does not keep out`(auth: String, code: String) throws {
+    #expect(try outcome(auth, of: "guest").cause?.code == code)
+  }
+
+  @Test(arguments: [
+    ("files nis", Opening?.some(.passcode)), ("files nisplus", .passcode), ("files sss", .never),
+    ("files sss nis", nil),
+  ])
+  func `NIS hands out the hash, other directories do not`(sources: String, wanted: Opening?) throws {
+    let more = ["/etc/nsswitch.conf": "passwd: \(sources)\n", "/etc/sssd/sssd.conf": "[sssd]\n"]
+    #expect(try outcome("auth required pam_unix.so", of: "somebody", more).opening == wanted)
+  }
+
   static let situations: [(auth: String, alice: Opening?, guest: Opening?)] = [
     ("auth required pam_unix.so", .passcode, .never),
     ("auth required pam_unix.so nullok", .passcode, .always),

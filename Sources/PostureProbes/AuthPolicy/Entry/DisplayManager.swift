@@ -27,11 +27,11 @@ struct DisplayManagerSetup: Sendable {
 
 /// The display managers that exist, and how each is recognised.
 enum DisplayManager: String, CaseIterable, Sendable {
-  case gdm, lightdm, sddm, greetd, lxdm
+  case gdm, lightdm, sddm, greetd, lxdm, nodm, slim
   // Found, and not modelled.
-  case xdm, nodm, slim, ly, lemurs, emptty, wdm, kdm, cosmicGreeter = "cosmic-greeter", plasmalogin, entranced, tbsm
+  case xdm, ly, lemurs, emptty, wdm, kdm, cosmicGreeter = "cosmic-greeter", plasmalogin, entranced, tbsm
 
-  var isModelled: Bool { [.gdm, .lightdm, .sddm, .greetd, .lxdm].contains(self) }
+  var isModelled: Bool { [.gdm, .lightdm, .sddm, .greetd, .lxdm, .nodm, .slim].contains(self) }
 
   /// Names of its unit, script and program.
   var names: [String] {
@@ -53,6 +53,8 @@ enum DisplayManager: String, CaseIterable, Sendable {
     case .sddm: SDDM(context).setup
     case .greetd: Greetd(context).setup
     case .lxdm: LXDM(context).setup
+    case .nodm: Nodm(context.system).setup
+    case .slim: Slim(context.system).setup
     default: DisplayManagerSetup(fault: Cause("notModelled", observed: "display manager \(rawValue)"))
     }
   }
@@ -77,8 +79,9 @@ struct DisplayManagerSearch {
 
   var found: [Found] {
     var result: [Found] = []
-    for found in [alias, chosen].compactMap({ $0 }) + others
+    for var found in [alias, chosen].compactMap({ $0 }) + others
     where !result.contains(where: { $0.manager == found.manager }) {
+      if found.manager == .nodm, Nodm(system).isSwitchedOff { found.isStarted = false }
       result.append(found)
     }
     return result
@@ -123,11 +126,9 @@ struct DisplayManagerSearch {
 
   /// SUSE: /etc/sysconfig/displaymanager.
   private var preset: DisplayManager? {
-    for line in LogicalLines(system.text("/etc/sysconfig/displaymanager") ?? "", comments: ["#"])
-    where line.text.hasPrefix("DISPLAYMANAGER=") {
-      return DisplayManager.named(UnitWords.split(String(line.text.dropFirst(15))).first ?? "")
+    VariableFile.value("DISPLAYMANAGER", in: "/etc/sysconfig/displaymanager", system).flatMap {
+      DisplayManager.named($0.text)
     }
-    return nil
   }
 
   /// Debian's units run only if default-display-manager names them.

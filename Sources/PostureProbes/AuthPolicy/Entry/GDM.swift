@@ -26,9 +26,20 @@ struct GDM {
   var setup: DisplayManagerSetup {
     var setup = DisplayManagerSetup(services: Self.services(context))
     let values = Values(files.compactMap(read))
-    if let login = values.automatic { setup.automatic.append(login) }
+    if let login = values.automatic ?? preset { setup.automatic.append(login) }
     if let login = values.timed { setup.automatic.append(login) }
     return setup
+  }
+
+  /// SUSE's gdm takes this file's word besides.
+  private var preset: AutomaticLogin? {
+    let distribution = context.distribution
+    guard ([distribution.id] + distribution.like).contains(where: { $0.contains("suse") || $0.hasPrefix("sle") }),
+      let user = VariableFile.value("DISPLAYMANAGER_AUTOLOGIN", in: "/etc/sysconfig/displaymanager", context.system)
+    else { return nil }
+    return AutomaticLogin(
+      user: user.text, place: user.place, service: "gdm-autologin", oncePerBoot: true,
+      note: "automatic login once per boot", observed: "DISPLAYMANAGER_AUTOLOGIN=\(user.text)")
   }
 
   /// One file is compiled in, by distribution; /run overrides it. Where the distribution is not known, the one that is there.

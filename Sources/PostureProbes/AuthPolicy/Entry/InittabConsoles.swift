@@ -115,6 +115,16 @@ struct InittabConsoles {
 
 /// What OpenWrt says in /etc/config/system.
 enum OpenWrtSettings {
+  /// What its package brings, for a tree that holds the configuration only.
+  static let scripts = [
+    "/usr/libexec/login.sh": """
+    #!/bin/sh
+    [ "$(uci -q get system.@system[0].ttylogin)" = 1 ] || exec /bin/login -f root
+    exec /bin/login
+
+    """
+  ]
+
   /// `ttylogin` of the first `system` section; without it the terminals ask nothing.
   static func asksOnTerminals(_ system: System) -> Bool {
     var isSystem = false

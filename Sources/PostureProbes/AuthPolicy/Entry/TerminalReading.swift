@@ -161,7 +161,8 @@ struct TerminalReader {
 
   private func script(_ program: String, _ arguments: [String], _ depth: Int) -> TerminalReading {
     let command = ([program] + arguments).joined(separator: " ")
-    guard let text = system.text(program), text.hasPrefix("#!"),
+    let stock = system.exists(program) ? nil : OpenWrtSettings.scripts[program]
+    guard let text = stock ?? system.text(program), text.hasPrefix("#!"),
       let interpreter = text.lines().first?.split(whereSeparator: { $0 == " " || $0 == "/" }),
       interpreter.contains(where: { Self.shells.contains(String($0)) || $0 == "openrc-run" })
     else { return .unknown(command) }

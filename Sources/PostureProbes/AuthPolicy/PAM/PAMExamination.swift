@@ -184,13 +184,15 @@ extension PAM {
       return Cause("pamUndecided", observed: "\(call.service): cannot be told", evidence: nil)
     }
 
+    /// Causes that say of a module only that it did not stand in the way.
+    private static let filters: Set = ["pamFilterGrants", "pamPermits"]
+
+    /// Where a proof is accepted that nobody has to give, that is the cause, whatever lets through before it.
     private func openCause(_ trial: Trial) -> Cause? {
-      for step in trial.steps {
-        guard var cause = step.answer.grant else { continue }
-        cause.evidence = cause.evidence ?? [step.entry.place]
-        return cause
+      let causes = trial.steps.compactMap { step in
+        step.answer.grant.map { Cause($0.code, observed: $0.observed, evidence: $0.evidence ?? [step.entry.place]) }
       }
-      return nil
+      return causes.first { !Self.filters.contains($0.code) } ?? causes.first
     }
   }
 }

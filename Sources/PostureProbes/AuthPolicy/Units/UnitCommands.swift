@@ -63,8 +63,8 @@ enum UnitWords {
       switch byte {
       case UInt8(ascii: "\\"): words.append(escape(&rest))
       case _ where byte == quote: quote = nil
-      case UInt8(ascii: "\"") where quote == nil && !words.isOpen,
-        UInt8(ascii: "'") where quote == nil && !words.isOpen:
+      // Within a word too, whatever the manual says (extract_first_word).
+      case UInt8(ascii: "\"") where quote == nil, UInt8(ascii: "'") where quote == nil:
         quote = byte
         words.open()
       case UInt8(ascii: " ") where quote == nil, UInt8(ascii: "\t") where quote == nil: words.close()

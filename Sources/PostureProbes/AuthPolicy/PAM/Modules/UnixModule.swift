@@ -106,12 +106,19 @@ extension PAM {
         ], doubt: doubt)
     }
 
-    /// The directory's user has a row in passwd without a hash that this module could verify.
+    /// Of NIS the hash comes with the row; from other directories a row comes without one that could be verified.
     private func directoryUser() -> ModuleAnswer {
-      .oneOf(
-        [.authenticationError, .userUnknown, .authenticationUnavailable],
-        Cause("externalAccount", observed: "whether pam_unix.so knows the directory's user cannot be asked"))
+      let sources = question.accounts.externalSources
+      let hasNIS = sources.contains(where: Self.handingOut.contains)
+      if hasNIS, sources.allSatisfy(Self.handingOut.contains) { return passcode }
+      let failures: [Code] = [.authenticationError, .userUnknown, .authenticationUnavailable]
+      return ModuleAnswer(
+        ways: [.init(needs: .none, codes: failures)]
+          + (hasNIS ? [.init(needs: FactorSet(.passcode), codes: [.success] + failures)] : []),
+        doubt: Cause("externalAccount", observed: "whether pam_unix.so knows the directory's user cannot be asked"))
     }
+
+    private static let handingOut: Set = ["nis", "nisplus"]
 
     /// nss-systemd hands the record's hash out to root, where shadow comes from there.
     private func homedUser(_ account: Account) -> ModuleAnswer {
