@@ -68,7 +68,8 @@ struct CommandStormTests {
   private func started(_ site: LiveSite) throws -> RealAgent {
     let agent = try RealAgent(site, "edge-1")
     try agent.start()
-    #expect(agent.eventually { agent.counter("reports") > 0 }, "\(agent.log)")
+    // Beside all the other tests a start takes its time.
+    #expect(agent.eventually(60_000) { agent.counter("reports") > 0 }, "\(agent.log)")
     return agent
   }
 

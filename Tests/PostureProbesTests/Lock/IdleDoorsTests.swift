@@ -145,6 +145,8 @@ struct IdleDoorsTests {
     ),
     ("exec swayidle -w timeout 600 'loginctl lock-session' lock 'swaylock -f'\n", .required),
     ("exec swayidle -w timeout 600 'swaymsg \"output * power off\"' before-sleep 'swaylock -f'\n", .notRequired),
+    ("exec swayidle -w timeout 300 'systemctl suspend' before-sleep 'swaylock -f'\n", .required),
+    ("exec swayidle -w timeout 300 'systemctl suspend'\n", .notRequired),
     ("# exec swayidle -w timeout 300 'swaylock -f'\n", .notRequired),
     ("bindsym $mod+l exec swaylock\n", .notRequired),
     ("exec_always --no-startup-id \"swayidle -w timeout 300 'swaylock'\"\n", .required),
@@ -207,6 +209,20 @@ struct IdleDoorsTests {
     ("exec-once = hypridle\n", "listener {\n timeout = 300\n on-timeout = brightnessctl -s set 10\n}\n", .notRequired),
     ("exec-once = waybar\n", "listener {\n timeout = 300\n on-timeout = hyprlock\n}\n", .notRequired),
     ("# exec-once = hypridle\n", "", .notRequired),
+    (
+      "exec-once = hypridle\n",
+      "general {\n before_sleep_cmd = hyprlock\n}\nlistener {\n timeout = 5\n on-timeout = systemctl suspend\n}\n",
+      .required
+    ),
+    (
+      "exec-once = hypridle\n",
+      "general {\n before_sleep_cmd = loginctl lock-session\n lock_cmd = pidof hyprlock || hyprlock\n}\n"
+        + "listener {\n timeout = 5\n on-timeout = systemctl suspend\n}\n", .required
+    ),
+    ("exec-once = hypridle\n", "listener {\n timeout = 5\n on-timeout = systemctl suspend\n}\n", .notRequired),
+    (
+      "exec-once = hypridle\n", "listener {\n timeout = 5\n on-timeout = loginctl lock-session\n}\n", .notRequired
+    ),
     ("exec-once = waybar & hypridle\n", "listener {\n timeout = 5\n on-timeout = hyprlock\n}\n", .required),
     ("exec-once = hypridle\n", "listener {\n timeout = 5\n on-timeout = ~/lock.sh\n}\n", .unknown),
     (

@@ -58,18 +58,23 @@ struct HyprlandIdle {
         Cause("idleNotLocked", observed: "hypridle without a file", evidence: [place]))
     }
     let config = try HyprConfig(file, home)
-    let command = config.settings.last { $0.section == "general" && $0.key == "lock_cmd" }
+    let general = { (key: String) in
+      config.settings.last { $0.section == "general" && $0.key == key }.flatMap { $0.value.isEmpty ? nil : $0.value }
+    }
+    let listening = general("lock_cmd")
     for listener in config.blocks("listener") {
       guard let action = listener.last(where: { $0.key == "on-timeout" }),
         let timeout = listener.last(where: { $0.key == "timeout" }).flatMap({ Int($0.value) }), timeout > 0
       else { continue }
-      let direct = IdleCommands.locker(in: action.value)
-      let asked = IdleCommands.locksSession(action.value) ? command.flatMap { IdleCommands.locker(in: $0.value) } : nil
-      if let locker = direct ?? asked {
+      let last = IdleCommands.sleeps(action.value) ? general("before_sleep_cmd") : nil
+      let commands = [action.value, last].compactMap { $0 }
+      if let locker = commands.lazy.compactMap({ IdleCommands.locker(in: $0, listener: listening) }).first {
         return .locked(
           by: locker, [Reason("hypridle.listener", action.place)], note: "idle after \(timeout) s\(grace(home))")
       }
-      if action.value.contains("lock") {
+      // Where it asks for a lock, and nobody is told to listen, nothing happens.
+      let isUnheard = { (command: String) in IdleCommands.locksSession(command) && listening == nil }
+      if commands.contains(where: { $0.contains("lock") && !isUnheard($0) }) {
         return .unknown(
           [Reason("hypridle.command", action.place)],
           Cause("notModelled", observed: "hypridle runs a script", evidence: [action.place]))

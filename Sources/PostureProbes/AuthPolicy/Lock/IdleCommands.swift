@@ -23,6 +23,18 @@ struct IdleCommands {
     return nil
   }
 
+  /// The same, or the one that `listener` starts where the command asks for a lock.
+  static func locker(in command: String, listener: String?) -> Locker? {
+    locker(in: command) ?? (locksSession(command) ? listener.flatMap { locker(in: $0) } : nil)
+  }
+
+  /// Puts the machine to sleep, before which idle daemons run a command of their own: `systemctl suspend`.
+  static func sleeps(_ command: String) -> Bool {
+    command.split { " \t;|&()'\"".contains($0) }.contains {
+      ["suspend", "hibernate", "hybrid-sleep", "suspend-then-hibernate"].contains(String($0))
+    }
+  }
+
   /// Asks whoever listens to lock: `loginctl lock-session`.
   static func locksSession(_ command: String) -> Bool {
     command.contains("lock-session") || command.contains("lock-sessions")
@@ -33,6 +45,7 @@ struct IdleCommands {
 struct Swayidle {
   private(set) var timeouts: [(seconds: Int, command: String)] = []
   private(set) var lockCommand: String?
+  private(set) var sleepCommand: String?
   /// `-C`: the file to read in place of the usual ones.
   private(set) var file: String?
   /// A word that swayidle does not know: it gives up then.
@@ -47,7 +60,8 @@ struct Swayidle {
         guard let seconds = rest.popFirst().flatMap({ Int($0) }), let command = rest.popFirst() else { return }
         timeouts.append((seconds, command))
       case "lock": lockCommand = rest.popFirst()
-      case "resume", "before-sleep", "after-resume", "unlock", "idlehint": _ = rest.popFirst()
+      case "before-sleep": sleepCommand = rest.popFirst()
+      case "resume", "after-resume", "unlock", "idlehint": _ = rest.popFirst()
       case "-C": file = rest.popFirst()
       case "-S": _ = rest.popFirst()
       case "-w", "-d": break
@@ -69,6 +83,7 @@ struct Swayidle {
   mutating func add(_ other: Swayidle) {
     timeouts += other.timeouts
     lockCommand = other.lockCommand ?? lockCommand
+    sleepCommand = other.sleepCommand ?? sleepCommand
     stray = stray ?? other.stray
   }
 
@@ -76,9 +91,9 @@ struct Swayidle {
   var lock: (seconds: Int, locker: Locker)? {
     if stray != nil { return nil }
     for (seconds, command) in timeouts.sorted(by: { $0.seconds < $1.seconds }) where seconds > 0 {
-      if let locker = IdleCommands.locker(in: command) { return (seconds, locker) }
-      if IdleCommands.locksSession(command), let locker = lockCommand.flatMap(IdleCommands.locker) {
-        return (seconds, locker)
+      let last = IdleCommands.sleeps(command) ? sleepCommand ?? command : command
+      for command in [command, last] {
+        if let locker = IdleCommands.locker(in: command, listener: lockCommand) { return (seconds, locker) }
       }
     }
     return nil
