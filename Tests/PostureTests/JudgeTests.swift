@@ -93,6 +93,11 @@ struct JudgeTests {
     let further = judge([kiosk], [open, door("sudo", .elevation, "kiosk", .always)], policy)
     #expect(further.verdict == .fail)
     #expect(further.findings.first?.code == "intendedDoorLeadsToRoot")
+    for (name, counts, verdict) in [("sudo:/sbin/reboot", false, Verdict.pass), ("sudo:/bin/sh", true, .fail)] {
+      var command = door(name, .elevation, "kiosk", .always)
+      command.counts = counts
+      #expect(judge([kiosk], [open, command], policy).verdict == verdict)
+    }
   }
 
   @Test func `an intended door of which cannot be told where it leads is undecided`() {
