@@ -66,12 +66,9 @@ struct ServiceConsoles {
   /// `NAME=value` lines of a shell fragment.
   private func variables(_ path: String) -> [String: String] {
     var result: [String: String] = [:]
-    for line in LogicalLines(system.text(path) ?? "", comments: ["#"]) {
-      guard let equals = line.text.firstIndex(of: "=") else { continue }
-      let name = line.text[..<equals].trimmed
-      let value = line.text[line.text.index(after: equals)...].trimmed
-      result[name.hasPrefix("export ") ? String(name.dropFirst(7)) : name] = UnitWords.split(value).joined(
-        separator: " ")
+    for setting in VariableFile.settings(in: path, system) {
+      let name = setting.name.trimmed
+      result[name.hasPrefix("export ") ? String(name.dropFirst(7)) : name] = setting.words.joined(separator: " ")
     }
     return result
   }

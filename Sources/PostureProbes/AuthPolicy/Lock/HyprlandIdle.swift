@@ -66,9 +66,8 @@ struct HyprlandIdle {
       guard let action = listener.last(where: { $0.key == "on-timeout" }),
         let timeout = listener.last(where: { $0.key == "timeout" }).flatMap({ Int($0.value) }), timeout > 0
       else { continue }
-      let last = IdleCommands.sleeps(action.value) ? general("before_sleep_cmd") : nil
-      let commands = [action.value, last].compactMap { $0 }
-      if let locker = commands.lazy.compactMap({ IdleCommands.locker(in: $0, listener: listening) }).first {
+      let commands = IdleCommands.commands(action.value, beforeSleep: general("before_sleep_cmd"))
+      if let locker = IdleCommands.locker(in: commands, listener: listening) {
         return .locked(
           by: locker, [Reason("hypridle.listener", action.place)], note: "idle after \(timeout) s\(grace(home))")
       }

@@ -23,13 +23,18 @@ struct IdleCommands {
     return nil
   }
 
-  /// The same, or the one that `listener` starts where the command asks for a lock.
-  static func locker(in command: String, listener: String?) -> Locker? {
-    locker(in: command) ?? (locksSession(command) ? listener.flatMap { locker(in: $0) } : nil)
+  /// The same of several commands, or the one that `listener` starts where one of them asks for a lock.
+  static func locker(in commands: [String], listener: String?) -> Locker? {
+    commands.lazy.compactMap { locker(in: $0) ?? (locksSession($0) ? listener.flatMap { locker(in: $0) } : nil) }.first
+  }
+
+  /// What a daemon runs at a timeout: its command, and before a sleep that this brings, another one.
+  static func commands(_ command: String, beforeSleep: String?) -> [String] {
+    [command] + (sleeps(command) ? [beforeSleep].compactMap { $0 } : [])
   }
 
   /// Puts the machine to sleep, before which idle daemons run a command of their own: `systemctl suspend`.
-  static func sleeps(_ command: String) -> Bool {
+  private static func sleeps(_ command: String) -> Bool {
     command.split { " \t;|&()'\"".contains($0) }.contains {
       ["suspend", "hibernate", "hybrid-sleep", "suspend-then-hibernate"].contains(String($0))
     }
@@ -91,10 +96,8 @@ struct Swayidle {
   var lock: (seconds: Int, locker: Locker)? {
     if stray != nil { return nil }
     for (seconds, command) in timeouts.sorted(by: { $0.seconds < $1.seconds }) where seconds > 0 {
-      let last = IdleCommands.sleeps(command) ? sleepCommand ?? command : command
-      for command in [command, last] {
-        if let locker = IdleCommands.locker(in: command, listener: lockCommand) { return (seconds, locker) }
-      }
+      let commands = IdleCommands.commands(command, beforeSleep: sleepCommand)
+      if let locker = IdleCommands.locker(in: commands, listener: lockCommand) { return (seconds, locker) }
     }
     return nil
   }

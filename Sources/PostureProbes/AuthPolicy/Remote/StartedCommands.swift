@@ -63,19 +63,3 @@ struct StartedCommands: Sendable {
     }
   }
 }
-
-/// Options that start scripts take from files of variables: /etc/default, /etc/conf.d, /etc/sysconfig.
-enum ScriptOptions {
-  static func find(_ variables: Set<String>, in files: [String], _ system: System) -> UnitCommand? {
-    for path in files {
-      for line in LogicalLines(system.text(path) ?? "") {
-        guard let equals = line.text.firstIndex(of: "="), variables.contains(line.text[..<equals].trimmed) else {
-          continue
-        }
-        let value = UnitWords.split(line.text[line.text.index(after: equals)...].trimmed).joined(separator: " ")
-        return UnitCommand(words: UnitWords.split(value), place: Place(path, line: line.number))
-      }
-    }
-    return nil
-  }
-}

@@ -123,8 +123,8 @@ struct DropbearSetup: Sendable {
   /// Variables of the files that start scripts read; nil where they keep Debian's script from starting it.
   private static func script(_ system: System) -> DropbearOptions? {
     let debian = "/etc/default/dropbear"
-    if let off = ScriptOptions.find(["NO_START"], in: [debian], system), off.program != "0" { return nil }
-    let options = ScriptOptions.find(
+    if let off = VariableFile.options(["NO_START"], in: [debian], system), off.program != "0" { return nil }
+    let options = VariableFile.options(
       ["DROPBEAR_EXTRA_ARGS", "DROPBEAR_OPTS", "DROPBEAR_ARGS"],
       in: [debian, "/etc/conf.d/dropbear", "/etc/sysconfig/dropbear"], system)
     return options.map { DropbearOptions($0.words, place: $0.place) }

@@ -90,7 +90,7 @@ struct SSHDServer: Sendable {
       return command.arguments
     }
     let files = ["/etc/default/ssh", "/etc/conf.d/sshd", "/etc/sysconfig/sshd"]
-    return ScriptOptions.find(["SSHD_OPTS", "command_args", "OPTIONS"], in: files, system)?.words
+    return VariableFile.options(["SSHD_OPTS", "command_args", "OPTIONS"], in: files, system)?.words
   }
 
   /// `-f FILE`, `-o OPTION` and `-p PORT`.
