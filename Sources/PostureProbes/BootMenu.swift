@@ -101,7 +101,7 @@ struct GrubMenu {
         continue
       }
       let value = variables[word.filter { !"${}".contains($0) }] ?? ""
-      result += value.split(maxSplits: Self.mostWords, whereSeparator: \.isWhitespace).map(String.init)
+      result += value.words(most: Self.mostWords).map(String.init)
     }
     return result
   }
@@ -117,7 +117,7 @@ extension BootMenu {
     let isRescue = { (name: String) in name.contains("rescue") }
     for name in (names.filter { !isRescue($0) } + names.filter(isRescue)).prefix(16) {
       let lines = LogicalLines(system.text("\(folder)/\(name)") ?? "", comments: ["#"]).map { line in
-        (words: line.text.split(whereSeparator: \.isWhitespace).map(String.init), number: line.number)
+        (words: line.text.words().map(String.init), number: line.number)
       }
       let options = lines.filter { $0.words.first == "options" }
       guard let first = options.first else { continue }
@@ -146,7 +146,7 @@ extension BootMenu {
     var common: [String] = []
     var marked: String?
     for line in LogicalLines(text, comments: ["#"]) {
-      let words = line.text.split(whereSeparator: \.isWhitespace).map(String.init)
+      let words = line.text.words().map(String.init)
       let place = Place(path, line: line.number)
       switch (words.first?.lowercased(), words.dropFirst().first) {
       case ("default", let label?): chosen = label

@@ -23,7 +23,7 @@ struct BootWords: Sendable {
 
   private static func file(_ system: System) -> Found? {
     for path in files {
-      let words = (system.text(path) ?? "").split(whereSeparator: \.isWhitespace).map(String.init)
+      let words = (system.text(path) ?? "").words().map(String.init)
       if !words.isEmpty { return (words, Place(path, line: 1)) }
     }
     return nil
@@ -79,7 +79,7 @@ struct BootWords: Sendable {
     }
     guard let first = lines.first else { return nil }
     let values = lines.flatMap { line in
-      line.text.drop { $0 != "=" }.dropFirst().filter { $0 != "\"" && $0 != "'" }.split(whereSeparator: \.isWhitespace)
+      line.text.drop { $0 != "=" }.dropFirst().filter { $0 != "\"" && $0 != "'" }.words()
     }
     return (values.map(String.init), Place(path, line: first.number))
   }

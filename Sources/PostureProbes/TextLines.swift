@@ -6,6 +6,12 @@ extension StringProtocol where SubSequence == Substring {
       .map { Substring($0) }
   }
 
+  /// What stands between the blanks of isspace(3) in the C locale, which is what programs take their lines apart by. Of more
+  /// than `most` + 1 words, the last has all the rest.
+  func words(most: Int = .max) -> [Substring] {
+    self[...].utf8.split(maxSplits: most) { $0 == 32 || (9...13).contains($0) }.map { Substring($0) }
+  }
+
   /// By bytes, as names of files end: it costs a fraction of a comparison of characters.
   func ends(with suffix: some StringProtocol) -> Bool {
     utf8.count >= suffix.utf8.count && utf8.suffix(suffix.utf8.count).elementsEqual(suffix.utf8)

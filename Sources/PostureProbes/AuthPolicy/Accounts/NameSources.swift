@@ -35,7 +35,7 @@ struct NameSources: Sendable {
   private static func sources(_ text: Substring) -> [String] {
     var names: [String] = []
     var isAction = false
-    for word in text.split(whereSeparator: \.isWhitespace) {
+    for word in text.words() {
       if word.hasPrefix("[") { isAction = true }
       if !isAction { names.append(String(word)) }
       if word.ends(with: "]") { isAction = false }

@@ -45,7 +45,7 @@ enum Crypttab {
 
   static func parse(_ text: String, at path: String = path) -> [CrypttabEntry] {
     text.lines(keepsEmpty: true).enumerated().lazy.compactMap { index, line in
-      let fields = line.split { $0.isWhitespace }
+      let fields = line.words()
       guard fields.count >= 2, !fields[0].hasPrefix("#") else { return nil }
       let key = fields.count > 2 ? String(fields[2]) : "none"
       return CrypttabEntry(

@@ -15,8 +15,8 @@ struct KernelCommandLine: Sendable {
   /// Kernels take some thousand bytes.
   private static let mostWords = 512
 
-  private static func words(_ text: some StringProtocol) -> [String] {
-    text.split(maxSplits: mostWords, whereSeparator: \.isWhitespace).prefix(mostWords).map { String($0) }
+  private static func words(_ text: String) -> [String] {
+    text.words(most: mostWords).prefix(mostWords).map { String($0) }
   }
 
   /// With those that the initial RAM disk brings.

@@ -111,7 +111,7 @@ enum PolkitPolicyFile {
       case .defaultsEnd: isInDefaults = false
       case .allow(let which): standing = which
       case .annotation where tag.attribute("key") == "org.freedesktop.policykit.imply":
-        current?.implied += reader.textAfterTag.split { $0.isWhitespace }.map(String.init)
+        current?.implied += reader.textAfterTag.words().map(String.init)
       case .annotation: continue
       }
       guard isInDefaults, let standing, let demand = PolkitActions.Demand(reader.textAfterTag.trimmed) else { continue }

@@ -129,7 +129,7 @@ extension PAM.ModuleModels {
     do throws(System.Unreadable) {
       let file = try question.system.read(path)
       if file.isWritableByOthers { return .fixed(.ignore) }
-      let words = file.text.lines().map { $0.split(whereSeparator: \.isWhitespace) }
+      let words = file.text.lines().map { $0.words() }
       let named = words.filter { $0.first?.hasPrefix("#") == false }.flatMap { $0.dropFirst() }
       guard let account = question.account else {
         return named.isEmpty ? .fixed(.ignore) : question.anything(Cause("membershipUnknown", observed: path))

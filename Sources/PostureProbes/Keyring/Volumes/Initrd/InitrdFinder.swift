@@ -37,7 +37,7 @@ struct InitrdFinder {
       guard let entry = names.max(by: Self.isOlder) else { continue }
       let images = (system.text("\(top)/loader/entries/\(entry)") ?? "").lines().compactMap {
         line -> String? in
-        let words = line.split(whereSeparator: \.isWhitespace)
+        let words = line.words()
         return words.count == 2 && words[0] == "initrd" ? "\(top)/\(words[1].drop { $0 == "/" })" : nil
       }
       if let image = images.last(where: isImage) { return image }
