@@ -168,6 +168,32 @@ struct JudgeTests {
     #expect(binding(nil)?.result == .notRun)
   }
 
+  private static let obscure: [(name: String, proof: Door.Proof.Result?, volume: Opening?, wanted: CheckResult)] = [
+    ("secrets@kwallet:kdewallet", nil, nil, .absent), ("ssh-key:alice:.ssh/id_rsa", nil, nil, .absent),
+    ("ssh-key:alice:.ssh/id_rsa", .refused, nil, .notRun), ("home:alice", nil, nil, .notRun),
+    ("secrets@keychain:this-device", nil, nil, .notRun),
+    ("secrets@kwallet:kdewallet", nil, Opening([.device, .passcode]), .success),
+    ("ssh-key:alice:.ssh/id_rsa", nil, .passcode, .absent),
+  ]
+
+  @Test(arguments: obscure)
+  func `what opens a store need not be known to know that it is no hardware`(
+    name: String, proof: Door.Proof.Result?, volume: Opening?, wanted: CheckResult
+  ) {
+    var store = door(name, .secret, "alice", nil)
+    store.isDefault = true
+    store.proof = proof.map { Door.Proof(.header, $0) }
+    store.liesOn = "volume:root"
+    let volumes = volume.map { [door("volume:root", .secret, "*", $0)] } ?? []
+    #expect(judge([alice], [store] + volumes)[.deviceBinding]?.result == wanted)
+  }
+
+  @Test func `one store that is not bound is enough, whatever the others are`() {
+    let stores = [Opening.passcode, nil].enumerated().map { door("home:\($0)", .secret, "alice", $1) }
+    let evidence = judge([alice], stores)
+    #expect(evidence[.deviceBinding]?.result == .absent && evidence[.deviceBinding]?.reason == "notBound")
+  }
+
   @Test func `every door that is open or unknown is named by a finding of its check`() {
     for door in Door.Class.allCases.map({ door("x", $0, "alice", nil) }) {
       var door = door

@@ -104,13 +104,20 @@ struct CheckRows {
     return ways.allSatisfy { $0.answer == .closed } ? ways.first : nil
   }
 
+  /// A file that asks for no hardware, whatever else it is that opens it. A key that could not be read may be the TPM's.
+  private static func isPortableByItself(_ store: Door) -> Bool {
+    ["gnome-keyring", "kwallet", "oo7"].contains { store.name.hasPrefix("secrets@\($0):") }
+      || (store.name.hasPrefix("ssh-key:") && store.proof?.result != .refused)
+  }
+
   enum Binding { case bound, portable, notBound, unknown }
 
   /// Whether every way into the store, or into the volume it lies on, needs this very hardware.
   func binding(of store: Door) -> Binding {
     let volume = store.liesOn.flatMap { byName[$0] }
     if store.opening?.isDeviceBound == true || volume?.opening?.isDeviceBound == true { return .bound }
-    if store.opening == nil || (volume != nil && volume?.opening == nil) { return .unknown }
+    if volume != nil && volume?.opening == nil { return .unknown }
+    if store.opening == nil, !Self.isPortableByItself(store) { return .unknown }
     let holdsDevice = [store, volume].contains { door in
       door?.opening?.sets.contains { $0.contains(.device) } ?? false
     }

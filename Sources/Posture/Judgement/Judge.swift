@@ -151,13 +151,14 @@ public struct Judge {
     let stores = rows.doors(of: .keyring)
     let bindings = stores.map(rows.binding)
     if bindings.isEmpty { return .absent }
+    if let loose = [CheckRows.Binding.portable, .notBound].first(where: bindings.contains) {
+      reasons[.deviceBinding] = loose == .portable ? "portable" : "notBound"
+      return .absent
+    }
     for (store, binding) in zip(stores, bindings) where binding == .unknown {
       collector.add(store.cause ?? .general("unknownDoor", store), .deviceBinding, door: store, level: .doubt)
     }
-    if bindings.contains(.unknown) { return .notRun }
-    if bindings.allSatisfy({ $0 == .bound }) { return .success }
-    reasons[.deviceBinding] = bindings.contains(.portable) ? "portable" : "notBound"
-    return .absent
+    return bindings.contains(.unknown) ? .notRun : .success
   }
 
   // MARK: What no check fails for
