@@ -11,13 +11,20 @@ enum CopiedLinks {
     "bin", "sbin", "lib", "lib64", "var/run", "etc/mtab", "sbin/init", "usr/sbin/init", "bin/sh", "bin/login",
     "sbin/getty", "etc/localtime", "etc/os-release", "etc/systemd/system", "etc/systemd/system/default.target",
     "usr/lib/systemd/system/default.target", "lib/systemd/system/default.target",
-    "usr/lib/systemd/system/autovt@.service", "etc/systemd/system/display-manager.service",
+    "usr/lib/systemd/system/autovt@.service", "etc/systemd/system/display-manager.service", "etc/pam.d", "etc/static",
+    "var/service",
   ]
-  /// Folders that hold nothing but links.
-  private static let folders = [
-    "dev/disk/by-uuid", "dev/disk/by-partuuid", "dev/disk/by-label", "etc/systemd/system/getty.target.wants",
-    "etc/systemd/system/multi-user.target.wants", "etc/systemd/system/sysinit.target.wants", "etc/rc2.d",
+  /// Folders of units, each with folders of nothing but links (`multi-user.target.wants`).
+  private static let unitFolders = [
+    "etc/systemd/system", "usr/lib/systemd/system", "lib/systemd/system", "etc/systemd/user", "usr/lib/systemd/user",
   ]
+  /// Folders that hold links, among files that are no bare path: units, stacks, scripts.
+  private static let folders =
+    [
+      "dev/disk/by-uuid", "dev/disk/by-partuuid", "dev/disk/by-label", "etc/pam.d", "etc/systemd/system",
+      "etc/alternatives", "etc/service", "var/service", "etc/runit/runsvdir/default", "etc/rc.d",
+    ] + ["sysinit", "boot", "default"].map { "etc/runlevels/\($0)" }
+    + "S12345".flatMap { ["etc/rc\($0).d", "etc/rc.d/rc\($0).d"] }
   private static let longest = 255
 
   /// Whether the tree is such a copy. One real link says that it is none.
@@ -25,13 +32,21 @@ enum CopiedLinks {
     for place in places {
       if let isCopy = isCopy(root, place) { return isCopy }
     }
-    for folder in folders {
-      guard let open = try? Descriptor(owning: PathWalk(root: root).open(folder, O_RDONLY | O_DIRECTORY)),
-        let name = try? Directory.names(open, folder, cap: 4096).first
-      else { continue }
-      if let isCopy = isCopy(root, "\(folder)/\(name)") { return isCopy }
+    let wants = unitFolders.flatMap { folder in
+      names(root, folder).filter { $0.ends(with: ".wants") || $0.ends(with: ".requires") }.map { "\(folder)/\($0)" }
+    }
+    for folder in folders + wants {
+      for name in names(root, folder) {
+        if let isCopy = isCopy(root, "\(folder)/\(name)") { return isCopy }
+      }
     }
     return false
+  }
+
+  private static func names(_ root: Int32, _ folder: String) -> [String] {
+    guard let open = try? Descriptor(owning: PathWalk(root: root).open(folder, O_RDONLY | O_DIRECTORY | O_NONBLOCK))
+    else { return [] }
+    return (try? Directory.names(open, folder, cap: 4096)) ?? []
   }
 
   /// nil where nothing is there, or what has another reason to be no link.
@@ -59,7 +74,7 @@ enum CopiedLinks {
     return text.hasPrefix("/") || text.hasPrefix("../") || isBeside(text, folder, name) ? text : nil
   }
 
-  private static let units = [".service", ".target", ".socket"]
+  private static let units = [".service", ".target", ".socket", ".timer", ".path"]
 
   /// A word could be anything: as a link it leads to something that is there, or names a unit where a unit should be.
   private static func isBeside(_ text: String, _ folder: Int32, _ name: String) -> Bool {
