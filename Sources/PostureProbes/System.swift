@@ -99,12 +99,16 @@ public final class System: Sendable {
 
   /// The content of a regular file, at most `cap` bytes. Never blocks on a FIFO or a device.
   public func read(_ path: String, cap: Int = 1 << 20) throws(Unreadable) -> File {
-    try remembered(path) { () throws(Unreadable) in try load(path, cap: cap, owner: nil) }
+    try remembered(path) { () throws(Unreadable) in try load(path, cap: cap, owners: []) }
   }
 
-  /// The same for a file that `owner` controls: it must belong to them, so that a link into /etc/shadow leaks nothing.
-  public func read(_ path: String, ownedBy owner: UInt32, cap: Int = 1 << 20) throws(Unreadable) -> File {
-    try remembered("\(owner):\(path)") { () throws(Unreadable) in try load(path, cap: cap, owner: owner) }
+  /// The same for a file that somebody controls.
+  ///
+  /// On the running system it must belong to one of `owners`, so that a link into /etc/shadow leaks nothing; an image may
+  /// have been copied under other numbers.
+  public func read(_ path: String, ownedBy owners: UInt32..., cap: Int = 1 << 20) throws(Unreadable) -> File {
+    guard isLive else { return try read(path, cap: cap) }
+    return try remembered("\(owners):\(path)") { () throws(Unreadable) in try load(path, cap: cap, owners: owners) }
   }
 
   /// Content as text, or nil where there is none to be had for whatever reason. For files whose absence means nothing.
@@ -119,13 +123,13 @@ public final class System: Sendable {
     return try result.get()
   }
 
-  private func load(_ path: String, cap: Int, owner: UInt32?) throws(Unreadable) -> File {
+  private func load(_ path: String, cap: Int, owners: [UInt32]) throws(Unreadable) -> File {
     do throws(SystemError) {
-      let source = try openToRead(path, cap: cap, owner: owner)
+      let source = try openToRead(path, cap: cap, owners: owners)
       guard let bytes = try source.file.readAll(cap: cap, size: Int(source.status.st_size), path) else {
         throw Unreadable.tooLarge.asSystemError
       }
-      let (owner, group) = owners(source.status)
+      let (owner, group) = self.owners(source.status)
       return File(bytes: bytes, owner: owner, group: group, mode: source.status.st_mode)
     } catch { throw Unreadable(error) }
   }
@@ -134,7 +138,7 @@ public final class System: Sendable {
   /// `isWanted`, which says whether it needs more.
   func readParagraphs(_ path: String, cap: Int, while isWanted: ([UInt8]) -> Bool) throws(Unreadable) {
     do throws(SystemError) {
-      let source = try openToRead(path, cap: cap, owner: nil)
+      let source = try openToRead(path, cap: cap, owners: [])
       var rest: [UInt8] = []
       for _ in 0...cap / Self.piece {
         let chunk = try source.file.read(Self.piece, path)
@@ -157,13 +161,13 @@ public final class System: Sendable {
     return bytes.indices.dropFirst().last { bytes[$0] == newline && bytes[$0 - 1] == newline }.map { $0 + 1 }
   }
 
-  /// A regular file of at most `cap` bytes by its own word, of the owner it should have.
-  private func openToRead(_ path: String, cap: Int, owner: UInt32?) throws(SystemError) -> OpenFile {
+  /// A regular file of at most `cap` bytes by its own word, of an owner it should have, or of any.
+  private func openToRead(_ path: String, cap: Int, owners: [UInt32]) throws(SystemError) -> OpenFile {
     memory.withLock { $0.opens += 1 }
     let file = Descriptor(owning: try open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY))
     let status = try file.status(path)
     guard status.st_mode & S_IFMT == S_IFREG else { throw Unreadable.notRegular.asSystemError }
-    if let owner, status.st_uid != owner { throw Unreadable.foreign.asSystemError }
+    guard owners.isEmpty || owners.contains(status.st_uid) else { throw Unreadable.foreign.asSystemError }
     // A sparse giant is refused before a byte of it is read.
     guard status.st_size <= cap else { throw Unreadable.tooLarge.asSystemError }
     memory.withLock {

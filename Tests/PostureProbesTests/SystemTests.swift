@@ -164,11 +164,13 @@ struct SystemTests {
     #expect(try system.status("/etc/file").owner == 0)
   }
 
-  @Test func `a file of somebody else is not an owner's`() throws {
+  @Test func `a file of somebody else is not an owner's, but in a tree that was copied`() throws {
     let tree = try FixtureTree(["/etc/file": "x"])
-    let system = try System(root: tree.root)
-    #expect(try system.read("/etc/file", ownedBy: geteuid()).text == "x")
-    #expect(throws: System.Unreadable.foreign) { try system.read("/etc/file", ownedBy: geteuid() + 1) }
+    let (system, path) = (try System(), tree.place("/etc/file"))
+    #expect(try system.read(path, ownedBy: geteuid()).text == "x")
+    #expect(try system.read(path, ownedBy: geteuid() + 1, geteuid()).text == "x")
+    #expect(throws: System.Unreadable.foreign) { try system.read(path, ownedBy: geteuid() + 1) }
+    #expect(try System(root: tree.root).read("/etc/file", ownedBy: geteuid() + 1).text == "x")
   }
 
   @Test func `names are sorted by bytes`() throws {

@@ -198,6 +198,27 @@ struct PAMOutcomeTests {
     #expect(try outcome("auth required pam_u2f.so \(arguments)\nauth required pam_unix.so", files).opening == wanted)
   }
 
+  /// In a tree that was unpacked by root everything is root's, and pam_u2f takes a mapping of root's anyway.
+  @Test(arguments: [
+    ("", "alice:handle,key\n", Opening([.passcode, .token])), ("nouserok", "bob:handle,key\n", .passcode),
+    ("authfile=.keys", "alice:handle,key\n", Opening([.passcode, .token])),
+  ])
+  func `a mapping in the home`(arguments: String, text: String, wanted: Opening) throws {
+    let files = Dictionary(
+      uniqueKeysWithValues: [".config/Yubico/u2f_keys", ".keys"].map { ("/home/alice/\($0)", text) })
+    let stack = "auth required pam_u2f.so \(arguments)\nauth required pam_unix.so"
+    #expect(try outcome(stack, files).opening == wanted)
+  }
+
+  @Test(arguments: [
+    (".other", "S\n", Opening.always), (".code", "S\n", Opening([.code])), (".code", "", .never),
+    (".code/folder", "S\n", .never),
+  ])
+  func `nullok speaks of a missing file of codes alone`(name: String, text: String, wanted: Opening) throws {
+    let stack = "auth required pam_google_authenticator.so nullok secret=~/.code\nauth required pam_permit.so"
+    #expect(try outcome(stack, ["/home/alice/\(name)": text]).opening == wanted)
+  }
+
   @Test func `a file that others may write is refused`() throws {
     let stack = "auth required pam_u2f.so\nauth required pam_unix.so\naccount required pam_permit.so\n"
     let tree = try FixtureTree(

@@ -100,13 +100,10 @@ struct UserFiles {
   func path(_ name: String) -> String { account.home.ends(with: "/") ? account.home + name : "\(account.home)/\(name)" }
 
   /// The content of a file below the home; nil where it is missing.
-  ///
-  /// On the running system it has to be its owner's; an image may have been copied under other numbers.
   func bytes(_ name: String) throws(Fault) -> [UInt8]? {
     let path = path(name)
     do throws(System.Unreadable) {
-      let file = system.isLive ? try system.read(path, ownedBy: account.uid) : try system.read(path)
-      return file.bytes
+      return try system.read(path, ownedBy: account.uid).bytes
     } catch {
       if error == .missing { return nil }
       throw Fault(path, error)

@@ -93,8 +93,9 @@ extension PAM {
     private func mapping(_ account: Account) throws(System.Unreadable) -> Int? {
       let isCentral = question.value("authfile")?.hasPrefix("/") ?? false
       let path = path(account)
+      // pam_u2f takes a file of root's as well.
       let file =
-        isCentral ? try question.system.read(path) : try question.system.read(path, ownedBy: account.uid)
+        isCentral ? try question.system.read(path) : try question.system.read(path, ownedBy: account.uid, 0)
       if question.value("sshformat") != nil || question.has("sshformat") { return 1 }
       let lines = file.text.lines(keepsEmpty: true)
       return lines.firstIndex { $0.hasPrefix("\(account.name):") && $0.utf8.count > account.name.utf8.count + 1 }
@@ -111,6 +112,8 @@ extension PAM {
       return OneTimeCodeModule(question: question).answer()
     }
 
+    private static let largest: Int64 = 64 << 10
+
     private func answer() -> ModuleAnswer {
       guard let account = question.account else {
         return question.anything(Cause("externalAccount", observed: "the directory user's secret file cannot be seen"))
@@ -118,7 +121,10 @@ extension PAM {
       let path = path(account)
       do throws(System.Unreadable) {
         let status = try question.system.status(path)
-        guard status.kind == .regular else { return withoutSecret }
+        // What is there and cannot be used is no missing file, which alone `nullok` speaks of.
+        guard status.kind == .regular, (1...Self.largest).contains(status.size) else {
+          return .fixed(.authenticationError)
+        }
         var answer = ModuleAnswer.proof(of: FactorSet(.code), else: .authenticationError)
         answer.because = [Reason("totp.secret", file: path)]
         return answer
