@@ -144,6 +144,8 @@ struct IdleDoorsTests {
       .required
     ),
     ("exec swayidle -w timeout 600 'loginctl lock-session' lock 'swaylock -f'\n", .required),
+    ("exec swayidle -w timeout 600 'loginctl lock-session'\n", .notRequired),
+    ("exec swayidle -w timeout 600 'loginctl lock-session' lock ~/lock.sh\n", .unknown),
     ("exec swayidle -w timeout 600 'swaymsg \"output * power off\"' before-sleep 'swaylock -f'\n", .notRequired),
     ("exec swayidle -w timeout 300 'systemctl suspend' before-sleep 'swaylock -f'\n", .required),
     ("exec swayidle -w timeout 300 'systemctl suspend'\n", .notRequired),

@@ -71,9 +71,7 @@ struct HyprlandIdle {
         return .locked(
           by: locker, [Reason("hypridle.listener", action.place)], note: "idle after \(timeout) s\(grace(home))")
       }
-      // Where it asks for a lock, and nobody is told to listen, nothing happens.
-      let isUnheard = { (command: String) in IdleCommands.locksSession(command) && listening == nil }
-      if commands.contains(where: { $0.contains("lock") && !isUnheard($0) }) {
+      if commands.contains(where: { $0.contains("lock") && !IdleCommands.isUnheard($0, listener: listening) }) {
         return .unknown(
           [Reason("hypridle.command", action.place)],
           Cause("notModelled", observed: "hypridle runs a script", evidence: [action.place]))

@@ -44,6 +44,9 @@ struct IdleCommands {
   static func locksSession(_ command: String) -> Bool {
     command.contains("lock-session") || command.contains("lock-sessions")
   }
+
+  /// It asks for a lock, and nobody is told to listen: nothing happens.
+  static func isUnheard(_ command: String, listener: String?) -> Bool { listener == nil && locksSession(command) }
 }
 
 /// swayidle's arguments or its file: `timeout N 'command'`, `lock 'command'`.
@@ -106,6 +109,7 @@ struct Swayidle {
   var mystery: String? {
     stray
       ?? timeouts.filter { $0.seconds > 0 }.map(\.command).first { command in
+        if IdleCommands.isUnheard(command, listener: lockCommand) { return false }
         let program = ShellWords.split(command).first ?? ""
         return program.contains("/") || program.ends(with: ".sh") || command.contains("lock")
       }
