@@ -24,6 +24,7 @@ public struct AuthPolicyProbe: Probe {
     // Last, for sshd takes its time to answer.
     let ssh = SSHDoors.look(context)
     for part in early + [ssh] + late { result.add(part) }
+    result.add(BiometricsCheck.look(context, result.doors))
     result.add(ServiceDoors.look(context, services: services))
     addServices(context.accounts, to: &result)
     restrict(&result, context.accounts)
@@ -55,6 +56,6 @@ public struct AuthPolicyProbe: Probe {
   ]
   private static let doorsAfterSSH: [@Sendable (AuthContext) -> ProbeResult] = [
     OtherRemoteDoors.look, UnlockDoors.look, IdleDoors.look, SudoDoors.look, SuDoors.look, DoasDoors.look,
-    PolkitDoors.look, GroupDoors.look, BiometricsCheck.look, PasswordPolicyCheck.look,
+    PolkitDoors.look, GroupDoors.look, PasswordPolicyCheck.look,
   ]
 }

@@ -37,6 +37,35 @@ struct BiometricsTests {
     #expect(try answer(noSoftware).cause.code == "biometryNotAvailable")
   }
 
+  @Test func `without the service no module takes a finger`() throws {
+    for (software, wanted) in [
+      ("/usr/libexec/fprintd", Opening([.biometric], [.passcode])), ("/usr/bin/other", .passcode),
+    ] {
+      let tree = try tree(Self.finger, Self.print)
+      _ = try Command("/bin/rm", ["-r", tree.place("/usr")]).run()
+      try tree.write(software, "")
+      let context = AuthContext(try System(root: tree.root))
+      #expect(context.pam.outcome(of: PAM.Call("login"), for: context.accounts["alice"]).opening == wanted)
+    }
+  }
+
+  @Test(arguments: [("", CheckResult.notRun), ("Defaults rootpw\n", .absent)])
+  func `sudo may ask for the finger of somebody else`(defaults: String, wanted: CheckResult) throws {
+    let sudo = [
+      "/etc/sudoers": "\(defaults)alice ALL=(ALL) ALL\n",
+      "/etc/pam.d/sudo": Self.finger + "auth required pam_unix.so\naccount required pam_unix.so\n",
+    ]
+    let tree = try tree("", sudo.merging(Self.print) { $1 })
+    let system = try System(root: tree.root, now: 1_767_225_600)
+    #expect(AuthPolicyProbe().run(on: system).biometrics?.result == wanted)
+  }
+
+  @Test func `who has no passcode is asked for no finger`() throws {
+    let files = ["/etc/shadow": "alice::19700:0:99999:7:::\n"].merging(Self.print) { $1 }
+    let found = try answer(tree("auth sufficient pam_unix.so nullok\n" + Self.finger, files))
+    #expect(found.result == .absent && found.cause.code == "passcodeNotSet")
+  }
+
   @Test func `lockers ask for a proof alone, and other modules ask for fingers and faces too`() throws {
     let locker = ["/etc/pam.d/swaylock": Self.finger, "/etc/pam.d/other": "account required pam_deny.so\n"]
     #expect(try answer(tree("", locker.merging(Self.print) { $1 })).cause.code == "biometryReaderUnknown")

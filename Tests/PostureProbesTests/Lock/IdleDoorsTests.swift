@@ -268,7 +268,8 @@ struct IdleDoorsTests {
     let files = [
       "etc/pam.d/hyprlock": "auth required pam_unix.so\n", "etc/pam.d/kiosk": "auth required pam_permit.so\n",
       "etc/pam.d/su": "auth required pam_deny.so\n", "lib/security/pam_permit.so": "", "lib/security/pam_deny.so": "",
-      "var/lib/fprint/kim/driver/device/7": "", "home/kim/.config/hypr/hyprlock.conf": text,
+      "var/lib/fprint/kim/driver/device/7": "", "usr/libexec/fprintd": "",
+      "home/kim/.config/hypr/hyprlock.conf": text,
     ]
     for (path, text) in files { try tree.write(path, text) }
     let context = AuthContext(try System(root: tree.root))

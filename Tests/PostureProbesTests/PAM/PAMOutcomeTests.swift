@@ -19,7 +19,7 @@ struct PAMOutcomeTests {
     "/etc/group": "wheel:x:10:alice\nnopasswdlogin:x:11:guest\nalice:x:1000:\nguest:x:1001:\n",
     "/etc/os-release": "ID=arch\n", "/var/lib/pacman/local/pam-1.7.1-1/desc": "",
     "/var/lib/fprint/alice/driver/device/7": "", "/home/alice/.google_authenticator": "SECRET\n",
-    "/etc/u2f": "alice:handle,key\n",
+    "/etc/u2f": "alice:handle,key\n", "/usr/libexec/fprintd": "",
   ]
 
   private func outcome(

@@ -3,9 +3,11 @@ import Posture
 /// Whether a finger or a face can open anything for an owner (the `biometrics` check).
 struct BiometricsCheck {
   private let context: AuthContext
+  /// What was found of the other questions: whose proof a door asks for.
+  private let doors: [Door]
 
-  static func look(_ context: AuthContext) -> ProbeResult {
-    let check = BiometricsCheck(context: context)
+  static func look(_ context: AuthContext, _ doors: [Door] = []) -> ProbeResult {
+    let check = BiometricsCheck(context: context, doors: doors)
     var result = ProbeResult()
     result.biometrics = check.answer()
     result.remarks = check.keyringRemarks() + check.lockoutRemarks()
@@ -50,7 +52,16 @@ struct BiometricsCheck {
       || context.accounts.owners.contains { Locker.gnome.services(for: $0, context)?.contains(service) ?? false }
   }
 
+  /// Doors whose program may ask for the proof of somebody else, or for none.
+  private static let doorNames = [
+    "sudo": "sudo", "sudo-i": "sudo", "su": "su", "su-l": "su", "doas": "doas", "polkit-1": "polkit",
+  ]
+
   private func outcome(_ service: String, _ owner: Account) -> PAM.Outcome {
+    let door = doors.first { $0.name == Self.doorNames[service] && $0.subject == owner.name }
+    if let door, door.opening != nil {
+      return PAM.Outcome(opening: door.opening, because: door.because, cause: door.cause)
+    }
     var call = PAM.Call(service)
     call.callerUID = owner.uid
     // Lockers ask for a proof alone.
@@ -92,11 +103,8 @@ struct BiometricsCheck {
   }
 
   private var hasSoftware: Bool {
-    [
-      "/usr/share/dbus-1/system-services/net.reactivated.Fprint.service", "/usr/libexec/fprintd",
-      "/usr/lib/fprintd/fprintd", "/usr/lib/systemd/system/fprintd.service", "/etc/howdy", "/usr/lib/security/howdy",
-      "/lib/security/howdy",
-    ].contains(where: context.system.exists)
+    Fingerprints.isInstalled(context.system)
+      || ["/etc/howdy", "/usr/lib/security/howdy", "/lib/security/howdy"].contains(where: context.system.exists)
   }
 
   private func answer(_ owner: Account, _ asking: [(service: String, line: PAM.Line)]) -> Biometrics {
@@ -111,6 +119,11 @@ struct BiometricsCheck {
       }
     }
     if let isUnknown { return Biometrics(result: .notRun, cause: isUnknown) }
+    if owner.password == .empty || owner.password == .emptyHash {
+      return Biometrics(
+        result: .absent,
+        cause: Cause("passcodeNotSet", observed: "\(owner.name)'s password is empty", evidence: [owner.place]))
+    }
     if let isLocked {
       return Biometrics(
         result: .absent, cause: Cause("biometryLockout", observed: "\(owner.name) is locked out", evidence: [isLocked]))
@@ -130,7 +143,7 @@ struct BiometricsCheck {
 
   /// Prints on disk do not show that a reader is plugged in: only a running service does.
   private func reader(_ owner: Account, _ service: String, _ line: PAM.Line) -> Biometrics {
-    let words = "\(service) takes \(owner.name)'s finger"
+    let words = "\(service) takes a finger for \(owner.name)"
     switch Fingerprints(context.system).service.readers {
     case .some where !Self.isFace(line):
       return Biometrics(

@@ -169,12 +169,22 @@ struct Fingerprints {
 
   private static let store = "/var/lib/fprint"
 
+  /// Without the service nobody compares a finger with a print.
+  static func isInstalled(_ system: System) -> Bool {
+    let bus = "share/dbus-1/system-services/net.reactivated.Fprint.service"
+    return [
+      "/usr/\(bus)", "/usr/local/\(bus)", "/run/current-system/sw/\(bus)", "/usr/libexec/fprintd",
+      "/usr/lib/fprintd/fprintd", "/usr/lib/systemd/system/fprintd.service", "/lib/systemd/system/fprintd.service",
+      "/etc/systemd/system/fprintd.service",
+    ].contains(where: system.exists)
+  }
+
   /// What a person could show here: where the service runs, its readers and its word count, for a reader that keeps its
   /// prints to itself may have lost those that a file is left of.
   func prints(of user: String) -> Prints {
     switch service.readers {
     case .none: return .none
-    case .notAsked, .unknown: return stored(user)
+    case .notAsked, .unknown: return Self.isInstalled(system) ? stored(user) : .none
     case .some:
       switch service.fingers(of: user) {
       case .none: return .none
