@@ -104,8 +104,8 @@ public final class System: Sendable {
 
   /// The same for a file that somebody controls.
   ///
-  /// On the running system it must belong to one of `owners`, so that a link into /etc/shadow leaks nothing; an image may
-  /// have been copied under other numbers.
+  /// On the running system it must belong to one of `owners`, so that a link into /etc/shadow leaks nothing; an image
+  /// may have been copied under other numbers.
   public func read(_ path: String, ownedBy owners: UInt32..., cap: Int = 1 << 20) throws(Unreadable) -> File {
     guard isLive else { return try read(path, cap: cap) }
     return try remembered("\(owners):\(path)") { () throws(Unreadable) in try load(path, cap: cap, owners: owners) }

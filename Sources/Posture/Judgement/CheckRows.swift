@@ -104,7 +104,7 @@ struct CheckRows {
     return ways.allSatisfy { $0.answer == .closed } ? ways.first : nil
   }
 
-  /// A file that asks for no hardware, whatever else it is that opens it. A key that could not be read may be the TPM's.
+  /// A file that asks for no hardware, whatever else opens it. A key that could not be read may be the TPM's.
   private static func isPortableByItself(_ store: Door) -> Bool {
     ["gnome-keyring", "kwallet", "oo7"].contains { store.name.hasPrefix("secrets@\($0):") }
       || (store.name.hasPrefix("ssh-key:") && store.proof?.result != .refused)
