@@ -107,6 +107,11 @@ struct BootWords: Sendable {
       .map { String(decoding: $0, as: UTF8.self) }
   }
 
+  /// Names of the credentials that are set.
+  var credentialNames: [String] {
+    (values("systemd.set_credential") + values("systemd.set_credential_binary")).map { String($0.prefix { $0 != ":" }) }
+  }
+
   /// `systemd.setenv=NAME=VALUE`: a variable of every service.
   func environment(_ name: String) -> String? { last(after: "systemd.setenv=\(name)=") }
 

@@ -13,7 +13,7 @@ struct AuthContext {
   init(_ system: System) {
     self.system = system
     distribution = Distribution(system)
-    startup = Startup(system)
+    startup = system.shared { Startup(system) }
     sshd = SSHDServer(system, distribution, startup)
     // It takes its time to answer, and what follows does not need the answer yet.
     sshd?.askAhead()

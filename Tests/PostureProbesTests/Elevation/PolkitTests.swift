@@ -102,6 +102,7 @@ struct PolkitTests {
       "[\"x\", \"\(units)\"].includes(action.id) && (subject.user == \"alice\" || subject.user == \"carol\")",
       "notRequired", asked),
     Form("subject.isInGroup(\"sudo\")", "notRequired", asked),
+    Form("subject.isInNetGroup(\"sudo\")", asked, asked),
     Form("subject.groups.indexOf(\"ops\") > -1", asked, "notRequired"),
     Form(
       "action.id == \"\(units)\" && subject.local && subject.active && subject.isInGroup(\"ops\")", asked, "notRequired"

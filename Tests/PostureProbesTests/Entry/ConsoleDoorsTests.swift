@@ -135,6 +135,45 @@ struct ConsoleDoorsTests {
     )
   }
 
+  private static let plain = "[Service]\nExecStart=-/sbin/agetty --noclear %I $TERM\n"
+
+  @Test(arguments: [
+    ("ImportCredential=tty.virtual.%I.agetty.*:agetty.\n", "etc/credstore/tty.virtual.tty3.agetty.autologin", true),
+    ("ImportCredential=tty.virtual.%I.agetty.*:agetty.\n", "etc/credstore/tty.virtual.tty3.login.noauth", false),
+    ("ImportCredential=tty.virtual.%I.agetty.*\n", "etc/credstore/tty.virtual.tty3.agetty.autologin", false),
+    ("ImportCredential=mine:agetty.autologin\n", "etc/credstore/mine", true),
+    ("ImportCredential=agetty.*:other.\n", "etc/credstore/agetty.autologin", false),
+    ("LoadCredential=agetty.autologin:/etc/names/%I\n", "etc/names/tty3", true),
+  ])
+  func `credentials under other names`(_ setting: String, _ path: String, _ counts: Bool) throws {
+    let files = [
+      "usr/lib/systemd/system/getty@.service": Self.plain + setting, path: "pi",
+      "etc/systemd/system/getty@tty3.service.d/a.conf": "[Service]\nNice=0\n",
+    ]
+    let rows = try look(files).rows
+    #expect(rows["login@tty3 pi"] ?? rows["login@tty* pi"] == (counts ? .notRequired : nil))
+  }
+
+  @Test func `a terminal that only a credential names`() throws {
+    let setting = "ImportCredential=tty.serial.%I.login.*:login.\n"
+    let unit = ["usr/lib/systemd/system/serial-getty@.service": Self.plain + setting]
+    let stored = try look(unit.merging(["etc/credstore/tty.serial.ttyS0.login.noauth": "yes"]) { $1 }).rows
+    #expect(stored["login@ttyS0 pi"] == .notRequired)
+    #expect(stored["login@console pi"] == .required)
+    let word = ["proc/cmdline": "systemd.set_credential=tty.serial.ttyS1.login.noauth:yes console=ttyS1"]
+    #expect(try look(unit.merging(word) { $1 }).rows["login@ttyS1 pi"] == .notRequired)
+  }
+
+  @Test(arguments: [
+    ("\toption ttylogin '0'\n\toption ttylogin '1'\n", true), ("\toption ttylogin 1 # yes\n", true),
+    ("\toption ttylogin '1'\n\toption ttylogin '0'\n", false), ("\t# option ttylogin 1\n", false),
+    ("config system\n\toption ttylogin 1\n", false),
+  ])
+  func `OpenWrt's terminals ask where the last value says so`(_ options: String, _ asks: Bool) throws {
+    let tree = try FixtureTree(["etc/config/system": "config system\n" + options])
+    #expect(OpenWrtSettings.asksOnTerminals(try System(root: tree.root)) == asks)
+  }
+
   @Test func `the debug shell counts if it is linked or asked for`() throws {
     let files = [
       "usr/lib/systemd/system/getty@.service": Self.getty,

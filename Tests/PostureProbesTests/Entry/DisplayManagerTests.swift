@@ -179,6 +179,21 @@ struct DisplayManagerTests {
       try users(.sddm, session.merging(["etc/sddm.conf": again]) { $1 }) == ["kim automatic login after each logout"])
   }
 
+  @Test(arguments: [
+    ("Session=k\n[X11]\nSessionDir=/opt/s\n", true), ("Session=k\n[XDisplay]\nSessionDir=/opt/s\n", true),
+    ("Session=k\n[General]\nSessionDir=/opt/s\n", false), ("Session=lxqt\n", true),
+    ("Session=lxqt\n[X11]\nSessionDir=/opt/s\n", false), ("Session=lxqt\n[Wayland]\nSessionDir=/opt/s\n", true),
+    ("Session=k\n[X11]\nSessionDir=/opt/s\n[X11]\nSessionDir=/usr/share/xsessions\n", false),
+    ("Session=k\n[X11]\nSessionDir=/usr/share/xsessions,/opt/s\n", true),
+    ("Session=/usr/share/xsessions/lxqt.desktop\n", true), ("Session=/opt/s/k.desktop\n", false),
+  ])
+  func `sddm: sessions lie in the directories that were said last`(_ text: String, _ isThere: Bool) throws {
+    let files = [
+      "usr/share/xsessions/lxqt.desktop": "", "opt/s/k.desktop": "", "etc/sddm.conf": "[Autologin]\nUser=kim\n" + text,
+    ]
+    #expect(try users(.sddm, files).isEmpty == !isThere)
+  }
+
   // MARK: greetd, lxdm
 
   @Test func `greetd: first session, standing session, greeters`() throws {
@@ -202,6 +217,23 @@ struct DisplayManagerTests {
     let elsewhere = ["usr/lib/systemd/system/greetd.service": "[Service]\nExecStart=greetd --config /etc/other.toml\n"]
     let other = ["etc/other.toml": "[initial_session]\ncommand = \"x\"\nuser = \"kim\"\n"]
     #expect(try users(.greetd, elsewhere.merging(other) { $1 }).count == 1)
+  }
+
+  static let sessions: [(session: String, text: String, service: String?)] = [
+    ("initial_session", "service = \"kiosk\"\n", "kiosk"), ("initial_session", "service = \"gone\"\n", nil),
+    ("initial_session", "", nil), ("default_session", "", "greetd-greeter"),
+    ("default_session", "service = \"kiosk\"\n", "kiosk"), ("default_session", "service = \"gone\"\n", nil),
+  ]
+
+  @Test(arguments: sessions) func `greetd: a session's own service`(
+    _ session: String, _ text: String, _ service: String?
+  ) throws {
+    let tree = try FixtureTree([
+      "etc/passwd": "kim:x:1000:1000::/home/kim:/bin/sh\n", "etc/pam.d/kiosk": "", "etc/pam.d/greetd-greeter": "",
+      "etc/greetd/config.toml": "[\(session)]\ncommand = \"sway\"\nuser = \"kim\"\n" + text,
+    ])
+    let setup = DisplayManager.greetd.setup(AuthContext(try System(root: tree.root)))
+    #expect(setup.automatic.map(\.unasked) == [service])
   }
 
   @Test func `greetd falls back to login`() throws {

@@ -31,6 +31,16 @@ struct EntryDetailTests {
       .notRequired
     ),
     ("/etc/systemd/system/rescue.service.d/a.conf", "[Service]\nEnvironment=SYSTEMD_SULOGIN_FORCE=1\n", .notRequired),
+    ("/etc/systemd/system/rescue.service.d/.a.conf", "[Service]\nEnvironment=SYSTEMD_SULOGIN_FORCE=1\n", .closed),
+    (
+      "/etc/systemd/system/rescue.service.d/a.conf",
+      "[Service]\nEnvironment=SYSTEMD_SULOGIN_FORCE=1\nUnsetEnvironment=A SYSTEMD_SULOGIN_FORCE\n", .closed
+    ),
+    (
+      "/etc/systemd/system/rescue.service.d/a.conf",
+      "[Service]\nEnvironment=SYSTEMD_SULOGIN_FORCE=1\nUnsetEnvironment=SYSTEMD_SULOGIN_FORCE=0\n", .notRequired
+    ),
+    ("/etc/systemd/system.conf.d/.x.conf", "[Manager]\nDefaultEnvironment=SYSTEMD_SULOGIN_FORCE=1\n", .closed),
     ("/etc/hosts", "", .closed),
   ])
   func `whatever forces the rescue shell`(path: String, text: String, wanted: Answer) throws {

@@ -44,8 +44,12 @@ struct TerminalReadingTests {
   @Test func `a preset name, everybody, sulogin`() throws {
     #expect(try read("/sbin/agetty -o '-p -- \\\\u' -a kid tty3") == .login(LoginCall(user: .preset("kid"))))
     #expect(try read("/sbin/agetty -o '-f \\\\u' tty3") == .login(LoginCall(skipsAuthentication: true)))
-    #expect(try read("/sbin/sulogin -e") == .sulogin(isForced: true))
-    #expect(try read("/sbin/sulogin") == .sulogin(isForced: false))
+    for options in ["-e", "-pe", "--forc", "-pe -t 60"] {
+      #expect(try read("/sbin/sulogin \(options)") == .sulogin(isForced: true))
+    }
+    for options in ["", "-p", "-t e", "-te"] {
+      #expect(try read("/sbin/sulogin \(options)") == .sulogin(isForced: false))
+    }
     #expect(
       try read("/bin/su - pi") == .login(LoginCall(user: .only("pi"), skipsAuthentication: true, program: "/bin/su")))
   }

@@ -66,6 +66,21 @@ struct BiometricsTests {
     #expect(found.result == .absent && found.cause.code == "passcodeNotSet")
   }
 
+  @Test(arguments: [
+    ("usr/lib/systemd/system/fprintd.service.d/a.conf", "[Service]\nNice=0\n", CheckResult.notRun),
+    ("etc/systemd/system/fprintd.service.d/a.conf", "[Service]\nStateDirectory=\nStateDirectory=other\n", .absent),
+    ("etc/systemd/system/fprintd.service", "", .absent),
+  ])
+  func `the service's unit may be masked, or keep prints elsewhere`(
+    _ path: String, _ text: String, _ wanted: CheckResult
+  ) throws {
+    let files = [
+      "/usr/lib/systemd/systemd": "", path: text,
+      "/usr/lib/systemd/system/fprintd.service": "[Service]\nExecStart=/usr/libexec/fprintd\nStateDirectory=fprint\n",
+    ]
+    #expect(try answer(tree(Self.finger, Self.print.merging(files) { $1 })).result == wanted)
+  }
+
   @Test func `lockers ask for a proof alone, and other modules ask for fingers and faces too`() throws {
     let locker = ["/etc/pam.d/swaylock": Self.finger, "/etc/pam.d/other": "account required pam_deny.so\n"]
     #expect(try answer(tree("", locker.merging(Self.print) { $1 })).cause.code == "biometryReaderUnknown")

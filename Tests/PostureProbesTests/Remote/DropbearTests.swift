@@ -76,6 +76,19 @@ struct DropbearTests {
     #expect(try answer(dropbear(files)) == wanted)
   }
 
+  @Test(arguments: [
+    ("DROPBEAR_ARGS=\"-B\"\nstart-stop-daemon -S -x /usr/sbin/dropbear -- $DROPBEAR_ARGS\n", "notRequired"),
+    ("start-stop-daemon -S -x /usr/sbin/dropbear -- -p 22 -RBw\n", "closed"),
+    (
+      "case $1 in\nstop) start-stop-daemon -K -x /usr/sbin/dropbear\n;;\nstart) /usr/sbin/dropbear -R -B\nesac\n",
+      "notRequired"
+    ),
+    ("echo dropbear -B\nstart-stop-daemon -S -x /usr/sbin/dropbear\n", "closed"),
+  ])
+  func `options within the start script`(_ text: String, _ wanted: String) throws {
+    #expect(try answer(dropbear(["/etc/init.d/S50dropbear": "#!/bin/sh\n" + text], root: "")) == wanted)
+  }
+
   @Test func `options of the unit`() throws {
     let tree = try dropbear([
       "/usr/lib/systemd/system/dropbear.service":

@@ -167,6 +167,58 @@ struct SSHDTests {
     #expect(try named.answer("ssh@sshd") == "notRequired")
   }
 
+  /// alice's password is empty: "notRequired" where a connection is found to which the last block applies.
+  static let parts: [(text: String, answer: String)] = [
+    // The weaker network around a stricter one.
+    ("Match Address 10.0.0.0/24\n\(no)Match Address 10.0.0.0/8\n\(yes)", "notRequired"),
+    ("Match Address 10.0.0.0/9\n\(no)Match Address 10.0.0.0/8\n\(yes)", "notRequired"),
+    ("Match Address 10.0.0.1\n\(no)Match Address 10.0.0.0/8\n\(yes)", "notRequired"),
+    ("Match Address 10.0.0.*\n\(no)Match Address 10.*\n\(yes)", "notRequired"),
+    ("Match Address 10.0.0.0/8,!10.0.0.0/24\n\(yes)", "notRequired"),
+    ("Match Address 192.168.0.0/16,!192.168.0.1\n\(yes)", "notRequired"),
+    ("Match Address *,!192.0.2.0/24\n\(yes)", "notRequired"),
+    ("Match Address 2001:db8::/64\n\(no)Match Address 2001:db8::/32\n\(yes)", "notRequired"),
+    ("Match Address 10.0.0.1 User bob\n\(no)Match Address 10.0.0.0/8\n\(yes)", "notRequired"),
+    ("DenyUsers alice@10.0.0.1\nMatch Address 10.0.0.0/8\n\(yes)", "notRequired"),
+    // Halves leave no gap.
+    ("Match Address 10.0.0.0/9,10.128.0.0/9\n\(no)Match Address 10.0.0.0/8\n\(yes)", "closed"),
+    // An address and a name together, where names are looked up.
+    ("UseDNS yes\nMatch Address 10.0.0.0/8 Host *.lan\n\(yes)", "notRequired"),
+    ("UseDNS yes\nAllowUsers alice@*.lan\nMatch Address 10.0.0.0/8\n\(yes)", "notRequired"),
+    ("Match Address 10.0.0.0/8 Host *.lan\n\(yes)", "closed"),
+    // Addresses that sshd listens on.
+    ("Match LocalAddress 10.0.0.1\n\(yes)", "notRequired"),
+    ("ListenAddress 10.0.0.2\nMatch LocalAddress 10.0.0.1\n\(yes)", "closed"),
+    ("ListenAddress 10.0.0.2\nListenAddress 10.0.0.1\nMatch LocalAddress 10.0.0.1\n\(yes)", "notRequired"),
+    ("ListenAddress 0.0.0.0\nMatch LocalAddress 10.0.0.1\n\(yes)", "notRequired"),
+    ("Match LocalAddress 10.0.0.1 LocalPort 22\n\(yes)", "notRequired"),
+    ("Port 2222\nPort 22\nPermitEmptyPasswords yes\nMatch LocalPort 2222\n\(no)", "notRequired"),
+    // Many, and more than are tried.
+    (networks(20) + "Match Address 172.16.0.0/12\n\(yes)", "notRequired"),
+    (networks(100) + "Match Address 172.16.0.0/12\n\(yes)", "unknown"),
+    ("AllowUsers " + (0..<100).map { "bob@host\($0)" }.joined(separator: " ") + "\n", "closed"),
+  ]
+
+  private static let yes = "PermitEmptyPasswords yes\n"
+  private static let no = "PermitEmptyPasswords no\n"
+
+  private static func networks(_ count: Int) -> String {
+    (0..<count).map { "Match Address 10.\($0 * 2).0.0/16\nX11Forwarding no\n" }.joined()
+  }
+
+  @Test(arguments: parts) func `each part of the connections counts`(_ text: String, _ answer: String) throws {
+    let people = try sshd("UsePAM yes\n" + text)
+    try people.tree.write("/etc/shadow", "alice::1::::::\n")
+    #expect(try people.answer("ssh@sshd") == answer)
+  }
+
+  @Test func `a method by a device that Linux has not never succeeds`() throws {
+    for (method, answer) in [("pam", "required passcode"), ("bsdauth", "closed")] {
+      let people = try sshd("UsePAM yes\nAuthenticationMethods keyboard-interactive:\(method)\n")
+      #expect(try people.answer("ssh@sshd") == answer)
+    }
+  }
+
   @Test func `an expired account is refused with a key`() throws {
     let people = try keyed("UsePAM yes\n")
     try people.tree.write("/etc/shadow", "alice:\(PeopleTree.hash):19700:0:99999:7::100:\n")

@@ -6,6 +6,8 @@ struct AutomaticLogin: Hashable, Sendable {
   var place: Place
   /// PAM service that is asked; nil: authentication is skipped in the manager's ordinary service.
   var service: String?
+  /// The one in which it is skipped, where that is another.
+  var unasked: String?
   /// Happens once after each start of the machine; else again after each logout.
   var oncePerBoot: Bool
   /// Shown with the row.

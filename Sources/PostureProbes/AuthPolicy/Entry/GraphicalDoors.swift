@@ -73,7 +73,7 @@ struct GraphicalRows {
     if let account = person.account, context.isHomed(account) {
       return .closed(Reason("homed.activation", file: "/var/lib/systemd/home/\(account.name).identity"))
     }
-    var call = PAM.Call(login.service ?? setup.services[0])
+    var call = PAM.Call(login.service ?? login.unasked ?? setup.services[0])
     call.skipsAuthentication = login.service == nil
     var outcome = context.pam.outcome(of: call, for: person.account)
     outcome.because.insert(Reason("\(found.manager.rawValue).\(login.code)", login.place), at: 0)

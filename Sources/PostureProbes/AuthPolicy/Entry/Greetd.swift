@@ -39,15 +39,24 @@ struct Greetd {
   /// `greetd` if its file is in one of two places, else `login`.
   private func service(_ named: String?) -> String {
     if let named { return named }
-    let own = ["/etc/pam.d/greetd", "/usr/lib/pam.d/greetd"].contains(where: context.system.exists)
-    return own ? "greetd" : "login"
+    return isThere("greetd") ? "greetd" : "login"
+  }
+
+  private func isThere(_ service: String) -> Bool {
+    ["/etc/pam.d/\(service)", "/usr/lib/pam.d/\(service)"].contains(where: context.system.exists)
+  }
+
+  /// The service of a session's own, where it has a file; else it is the one of all.
+  private func service(of session: String, in table: TOMLTable, usually: String? = nil) -> String? {
+    (table[session, "service"]?.text ?? usually).flatMap { isThere($0) ? $0 : nil }
   }
 
   private func initial(_ table: TOMLTable) -> AutomaticLogin? {
     guard let user = table["initial_session", "user"], table["initial_session", "command"] != nil, !user.text.isEmpty
     else { return nil }
     return AutomaticLogin(
-      user: user.text, place: Place(path, line: user.line), service: nil, oncePerBoot: true,
+      user: user.text, place: Place(path, line: user.line), service: nil,
+      unasked: service(of: "initial_session", in: table), oncePerBoot: true,
       note: "initial session once per boot", observed: "[initial_session] user = \(user.text)")
   }
 
@@ -57,7 +66,8 @@ struct Greetd {
       account.kind != .service, !isGreeter(table["default_session", "command"]?.text ?? "")
     else { return nil }
     return AutomaticLogin(
-      user: user.text, place: Place(path, line: user.line), service: nil, oncePerBoot: false,
+      user: user.text, place: Place(path, line: user.line), service: nil,
+      unasked: service(of: "default_session", in: table, usually: "greetd-greeter"), oncePerBoot: false,
       note: "default session, again after each logout", observed: "[default_session] user = \(user.text)")
   }
 

@@ -128,15 +128,19 @@ enum OpenWrtSettings {
   /// `ttylogin` of the first `system` section; without it the terminals ask nothing.
   static func asksOnTerminals(_ system: System) -> Bool {
     var isSystem = false
+    var asks = false
     for line in LogicalLines(system.text("/etc/config/system") ?? "", comments: ["#"]) {
-      let words = UnitWords.split(line.text)
+      let words = words(line.text)
       if words.first == "config" {
-        if isSystem { return false }
+        if isSystem { break }
         isSystem = words.dropFirst().first == "system"
       } else if isSystem, words.count == 3, words[0] == "option", words[1] == "ttylogin" {
-        return words[2] == "1"
+        asks = words[2] == "1"
       }
     }
-    return false
+    return asks
   }
+
+  /// The words of a line, up to a comment.
+  static func words(_ line: String) -> [String] { Array(UnitWords.split(line).prefix { !$0.hasPrefix("#") }) }
 }

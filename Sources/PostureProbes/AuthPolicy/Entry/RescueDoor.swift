@@ -52,7 +52,8 @@ struct RescueDoor {
       observed: command.words.joined(separator: " "), place: command.place)
     // systemd's wrapper takes the force from its environment.
     if case .sulogin(false) = way.reading, Programs.base(command.program) == "systemd-sulogin-shell",
-      let (value, place) = force(unit, environment), SystemdBoolean.parse(value) == true
+      let (value, place) = force(unit, environment), !unit.unsets(Self.variable, value),
+      SystemdBoolean.parse(value) == true
     {
       way.reading = .sulogin(isForced: true)
       way.place = place ?? way.place

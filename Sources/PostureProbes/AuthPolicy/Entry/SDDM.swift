@@ -63,10 +63,26 @@ struct SDDM {
     let last = Self.parse(system.text("/var/lib/sddm/state.conf") ?? "", path: "").last {
       $0.section == "Last" && $0.key == "Session"
     }
-    let session = Programs.base(name.isEmpty ? last?.text ?? "" : name)
+    let session = name.isEmpty ? last?.text ?? "" : name
     guard !session.isEmpty else { return false }
     let file = session.ends(with: ".desktop") ? session : session + ".desktop"
-    let own = values.filter { $0.key == "SessionDir" }.flatMap { $0.text.split(separator: ",").map(\.trimmed) }
-    return (own + SessionFiles.folders).contains { system.exists("\($0)/\(file)") }
+    return Self.folders(values).contains { folder in
+      // A whole path has to lie right in one of them.
+      guard file.hasPrefix("/") else { return system.exists("\(folder)/\(file)") }
+      return file == "\(folder)/\(Programs.base(file))" && system.exists(file)
+    }
+  }
+
+  private static let kinds: [(sections: [String], name: String)] = [
+    (["Wayland", "WaylandDisplay"], "wayland-sessions"), (["X11", "XDisplay"], "xsessions"),
+  ]
+
+  /// Where sessions are looked for: of either kind what was said last takes the place of the usual directories.
+  private static func folders(_ values: [Value]) -> [String] {
+    kinds.flatMap { kind in
+      let said = values.last { kind.sections.contains($0.section) && $0.key == "SessionDir" }
+      return said.map { $0.text.split(separator: ",").map(\.trimmed) }
+        ?? SessionFiles.folders.filter { $0.ends(with: kind.name) }
+    }
   }
 }

@@ -87,7 +87,7 @@ struct SystemdConsoles {
       "getty", "autovt", "kmsconvt", "serial-getty", "container-getty", UnitName(automatic)?.prefix ?? "",
     ]
     return Set(prefixes).sorted().flatMap { prefix in
-      units.instances(of: prefix).compactMap { name -> ConsoleLine? in
+      Set(units.instances(of: prefix) + credited(prefix)).sorted().compactMap { name -> ConsoleLine? in
         guard let instance = UnitName(name)?.instance, units.canonical(name) == name else { return nil }
         let terminal = prefix == "container-getty" ? "pts/\(UnitName.unescape(instance))" : UnitName.unescape(instance)
         var line = line(name, terminal)
@@ -95,6 +95,13 @@ struct SystemdConsoles {
         return line
       }
     }
+  }
+
+  /// Instances that credentials of their own make different from the others.
+  private func credited(_ prefix: String) -> [String] {
+    let kinds = ["getty": "virtual", "serial-getty": "serial"]
+    guard let kind = kinds[prefix], units.unit("\(prefix)@.service") != nil else { return [] }
+    return UnitCredentials.terminals(kind, system, kernel).map { "\(prefix)@\($0).service" }
   }
 
   private func isStarted(_ name: String, _ prefix: String, _ terminal: String) -> Bool {

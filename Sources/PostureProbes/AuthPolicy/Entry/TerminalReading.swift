@@ -75,7 +75,7 @@ struct TerminalReader {
     case "agetty", "getty", "mingetty", "fgetty", "ngetty", "rungetty", "getty.agetty":
       return getty(arguments, depth)
     case "login": return login(program, arguments)
-    case "sulogin": return .sulogin(isForced: arguments.contains { $0 == "-e" || $0 == "--force" })
+    case "sulogin": return .sulogin(isForced: Self.suloginOptions.read(arguments).options.contains { $0.name == "e" })
     case "sushell": return .rootShell
     case "systemd-sulogin-shell": return .sulogin(isForced: false)
     case "su", "runuser": return substitute(program, arguments, depth)
@@ -132,6 +132,9 @@ struct TerminalReader {
     default: return .nothing
     }
   }
+
+  private static let suloginOptions = OptionReader(
+    "ept:", long: ["force": "e", "login-shell": "p", "timeout": "t", "help": "h", "version": "V"])
 
   private static let suOptions = OptionReader(
     "c:flg:G:mps:u:w:PT",

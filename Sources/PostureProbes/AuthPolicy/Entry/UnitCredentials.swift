@@ -15,7 +15,7 @@ struct UnitCredentials: Hashable, Sendable {
 
   private static let names = ["agetty.autologin", "login.noauth"]
   /// Where imported ones come from, strongest first.
-  private static let stores = [
+  fileprivate static let stores = [
     "/run/credentials/@system", "/etc/credstore", "/run/credstore", "/usr/local/lib/credstore", "/usr/lib/credstore",
   ]
 
@@ -24,11 +24,20 @@ struct UnitCredentials: Hashable, Sendable {
   init(_ unit: Unit, _ system: System, _ kernel: BootWords) {
     for name in Self.names {
       let source = CredentialSource(unit: unit, system: system, kernel: kernel)
-      guard let found = source.find(name, stores: Self.stores) else { continue }
+      guard let found = source.find(name) else { continue }
       isUnreadable = isUnreadable || found.value == nil
       place = found.place ?? place
       if name == "login.noauth" { noAuthentication = found.value } else { autologin = found.value }
     }
+  }
+
+  /// Terminals that have credentials of their own: `tty.virtual.tty3.agetty.autologin` is for tty3.
+  static func terminals(_ kind: String, _ system: System, _ kernel: BootWords) -> [String] {
+    let stored = stores.flatMap { [$0, "\($0).encrypted"] }.flatMap { (try? system.list($0)) ?? [] }
+    let label = "tty.\(kind)."
+    return (stored + kernel.credentialNames).filter { $0.hasPrefix(label) }
+      .map { String($0.dropFirst(label.utf8.count).prefix { $0 != "." }) }
+      .filter { !$0.isEmpty && $0.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) } }
   }
 
   /// util-linux's login takes the value "yes"; shadow's does not know the credential.
@@ -50,8 +59,8 @@ private struct CredentialSource {
   let system: System
   let kernel: BootWords
 
-  func find(_ name: String, stores: [String]) -> Found? {
-    loaded(name) ?? imported(name, stores) ?? set(name)
+  func find(_ name: String) -> Found? {
+    loaded(name) ?? imported(name) ?? set(name)
   }
 
   /// `LoadCredential=ID:PATH`, and the encrypted kind.
@@ -60,19 +69,17 @@ private struct CredentialSource {
       return Found(value: nil, place: setting.place)
     }
     for setting in unit.values("LoadCredential") where id(setting) == name {
-      let path = setting.value.split(separator: ":", maxSplits: 1).dropFirst().first.map(String.init) ?? name
-      if path.hasPrefix("/") { return read(path) }
-      return fromStore(path, ["/run/credentials/@system", "/etc/credstore", "/run/credstore", "/usr/lib/credstore"])
+      let path = unit.expand(setting.value).split(separator: ":", maxSplits: 1).dropFirst().first.map(String.init)
+      if let path, path.hasPrefix("/") { return read(path) }
+      return held(path ?? name)
     }
     return nil
   }
 
-  /// `ImportCredential=GLOB`, from the system's own credentials and the stores.
-  private func imported(_ name: String, _ stores: [String]) -> Found? {
-    let globs = unit.values("ImportCredential").map { String($0.value.prefix { $0 != ":" }) }
-    guard globs.contains(where: { Self.matches($0, name) }) else { return nil }
-    if let value = kernel.credential(name) { return Found(value: value, place: kernel.place) }
-    return fromStore(name, stores)
+  /// `ImportCredential=GLOB`, `GLOB:NEWNAME`: the first that is found.
+  private func imported(_ name: String) -> Found? {
+    unit.values("ImportCredential").lazy.compactMap { Self.original(of: name, unit.expand($0.value)) }
+      .compactMap(held).first
   }
 
   private func set(_ name: String) -> Found? {
@@ -85,8 +92,10 @@ private struct CredentialSource {
     }
   }
 
-  private func fromStore(_ name: String, _ stores: [String]) -> Found? {
-    for store in stores {
+  /// From the system's own credentials and the stores.
+  private func held(_ name: String) -> Found? {
+    if let value = kernel.credential(name) { return Found(value: value, place: kernel.place) }
+    for store in UnitCredentials.stores {
       if system.exists("\(store)/\(name)") { return read("\(store)/\(name)") }
       if system.exists("\(store).encrypted/\(name)") {
         return Found(value: nil, place: Place("\(store).encrypted/\(name)"))
@@ -103,10 +112,16 @@ private struct CredentialSource {
     }
   }
 
-  private func id(_ setting: UnitSetting) -> String { String(setting.value.prefix { $0 != ":" }) }
+  private func id(_ setting: UnitSetting) -> String { unit.expand(String(setting.value.prefix { $0 != ":" })) }
 
-  /// A glob with "*" at its end, or none.
-  private static func matches(_ glob: String, _ name: String) -> Bool {
-    glob.ends(with: "*") ? name.hasPrefix(glob.dropLast()) : glob == name
+  /// The name under which the system has what this import calls `name`: a new name stands for all that the glob says, or
+  /// for what stands before its "*", which can be at the end alone. nil where it is not imported.
+  private static func original(of name: String, _ text: String) -> String? {
+    let parts = text.split(separator: ":", maxSplits: 1).map(String.init)
+    guard let glob = parts.first else { return nil }
+    guard glob.ends(with: "*") else { return (parts.count > 1 ? parts[1] : glob) == name ? glob : nil }
+    let start = String(glob.dropLast())
+    let new = parts.count > 1 ? parts[1] : start
+    return name.hasPrefix(new) ? start + name.dropFirst(new.count) : nil
   }
 }

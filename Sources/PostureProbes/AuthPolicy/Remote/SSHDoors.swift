@@ -16,7 +16,7 @@ struct SSHDDoors {
   static func look(_ context: AuthContext) -> ProbeResult {
     var result = ProbeResult()
     guard let server = context.sshd else { return result }
-    let doors = SSHDDoors(context: context, server: server)
+    let doors = SSHDDoors(context: context, server: server, connections: server.connections)
     guard server.isStarted else {
       result.remarks.append(
         Remark(
@@ -35,13 +35,14 @@ struct SSHDDoors {
 
   let context: AuthContext
   let server: SSHDServer
+  let connections: SSHDConnections
 
   /// The weakest of all connections that the configuration tells apart.
   private func door(_ subject: String, _ account: Account?) -> Door {
     var weakest = PAM.Outcome.never
     var ordinary: Opening?
     var note: String?
-    for (index, connection) in server.connections.enumerated() {
+    for (index, connection) in connections.all.enumerated() {
       let person = SSHDPerson(name: subject, groups: account?.groups)
       let (settings, reason) = server.settings(for: person, on: connection)
       let ways = SSHDWays(context, settings, account, connection, file: server.file)
@@ -55,7 +56,7 @@ struct SSHDDoors {
         if weakest.opening != before { note = connection.pattern.map { "weakest from \($0)" } }
       }
     }
-    if let cause = server.unreadable, weakest.opening?.answer != .notRequired {
+    if let cause = server.unreadable ?? cut, weakest.opening?.answer != .notRequired {
       weakest.opening = nil
       weakest.cause = cause
     }
@@ -65,5 +66,11 @@ struct SSHDDoors {
     var door = Door(Self.name, .remote, subject, weakest.opening, because: weakest.because, cause: weakest.cause)
     door.note = weakest.opening == ordinary ? nil : note
     return door
+  }
+
+  private var cut: Cause? {
+    guard connections.isCut else { return nil }
+    return Cause(
+      "notModelled", observed: "\(server.file) names more addresses than are tried", evidence: [Place(server.file)])
   }
 }

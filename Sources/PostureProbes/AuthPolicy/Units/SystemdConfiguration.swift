@@ -11,7 +11,7 @@ enum SystemdConfiguration {
       where: system.exists)
     var byName: [String: String] = [:]
     for folder in ["/usr/lib", "/usr/local/lib", "/run", "/etc"].map({ "\($0)/systemd/\(name).d" }) {
-      for file in (try? system.list(folder)) ?? [] where file.ends(with: ".conf") { byName[file] = "\(folder)/\(file)" }
+      for file in ((try? system.list(folder)) ?? []).filter(UnitFile.isDropIn) { byName[file] = "\(folder)/\(file)" }
     }
     return [main].compactMap { $0 } + byName.sorted { $0.key < $1.key }.map(\.value)
   }

@@ -48,7 +48,20 @@ extension Unit {
         result[line.text[..<equals].trimmed] = value
       }
     }
-    return result
+    let unset = unsetVariables
+    return unset.isEmpty ? result : result.filter { !Self.unsets(unset, $0.key, $0.value) }
+  }
+
+  /// Whether `UnsetEnvironment=` takes a variable away at last, wherever it was set.
+  func unsets(_ name: String, _ value: String) -> Bool { Self.unsets(unsetVariables, name, value) }
+
+  /// By its name, or by this very assignment.
+  private static func unsets(_ words: Set<String>, _ name: String, _ value: String) -> Bool {
+    words.contains(name) || words.contains("\(name)=\(value)")
+  }
+
+  private var unsetVariables: Set<String> {
+    Set(values("UnsetEnvironment").flatMap { UnitWords.split($0.value) }.map(expand))
   }
 }
 

@@ -10,6 +10,9 @@ struct UnitSetting: Hashable, Sendable {
 
 /// The grammar of unit files (systemd.syntax(7)).
 enum UnitFile {
+  /// Of a directory of drop-ins systemd reads the files with this suffix, hidden ones apart.
+  static func isDropIn(_ name: String) -> Bool { name.ends(with: ".conf") && !name.hasPrefix(".") }
+
   /// Assignments in order. Lines joined by a backslash count as the first one; comments inside are skipped.
   static func parse(_ text: String, path: String) -> [UnitSetting] {
     var settings: [UnitSetting] = []

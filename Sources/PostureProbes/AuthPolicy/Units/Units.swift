@@ -207,9 +207,8 @@ final class Units: Sendable {
       for folder in folders {
         for directory in level where folder.names.contains(directory) {
           let path = "\(folder.path)/\(directory)"
-          for file in (try? system.list(path)) ?? [] where file.ends(with: ".conf") && byName[file] == nil {
-            byName[file] = "\(path)/\(file)"
-          }
+          let files = ((try? system.list(path)) ?? []).filter(UnitFile.isDropIn)
+          for file in files where byName[file] == nil { byName[file] = "\(path)/\(file)" }
         }
       }
     }

@@ -22,6 +22,7 @@ struct PolkitAdministrators: Sendable {
         if let account { return account.isMember(of: group) }
         return accounts.hasGroup(group) ? false : nil
       },
+      isInNetgroup: { group in account.flatMap { accounts.netgroups.contains(group, user: $0.name) } },
       groups: account.map { $0.groups.sorted() }, isLocal: standing != .any, isActive: standing == .active)
   }
 

@@ -7,6 +7,7 @@ struct PolkitEvaluator {
     var user: String?
     /// Answers nil where membership cannot be told.
     var isInGroup: @Sendable (String) -> Bool?
+    var isInNetgroup: @Sendable (String) -> Bool? = { _ in nil }
     /// nil: cannot be told.
     var groups: [String]?
     var isLocal = true
@@ -206,7 +207,8 @@ struct PolkitEvaluator {
   ) -> PolkitValue {
     guard case .member(let object, let method) = function else { return .unknown }
     if case .name(let owner) = object {
-      if owner == scope.subject, method == "isInGroup" { return isInGroup(arguments.first) }
+      if owner == scope.subject, method == "isInGroup" { return isIn(question.isInGroup, arguments.first) }
+      if owner == scope.subject, method == "isInNetGroup" { return isIn(question.isInNetgroup, arguments.first) }
       if owner == scope.action, method == "lookup" { return lookup(arguments.first) }
     }
     switch value(object, scope) {
@@ -217,9 +219,9 @@ struct PolkitEvaluator {
     }
   }
 
-  private func isInGroup(_ group: PolkitValue?) -> PolkitValue {
+  private func isIn(_ holds: (String) -> Bool?, _ group: PolkitValue?) -> PolkitValue {
     guard case .text(let name) = group else { return .unknown }
-    return question.isInGroup(name).map { .truth($0) } ?? .unknown
+    return holds(name).map { .truth($0) } ?? .unknown
   }
 
   private func lookup(_ key: PolkitValue?) -> PolkitValue {

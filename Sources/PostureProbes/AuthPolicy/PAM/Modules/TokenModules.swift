@@ -198,7 +198,8 @@ struct Fingerprints {
 
   /// `STORE/USER/DRIVER/DEVICE/FINGER`, a finger being one hexadecimal digit from 1 to a.
   private func stored(_ user: String) -> Prints {
-    let folder = "\(Self.store)/\(user)"
+    guard let store = ownStore else { return .none }
+    let folder = "\(store)/\(user)"
     do throws(System.Unreadable) {
       for driver in try system.list(folder) {
         for device in (try? system.list("\(folder)/\(driver)")) ?? [] {
@@ -212,6 +213,15 @@ struct Fingerprints {
       if error == .missing || error == .notRegular { return .none }
       return .unreadable(Cause("unreadable", observed: "\(folder) \(error.words)", evidence: [Place(folder)]))
     }
+  }
+
+  /// The directory that the service's unit names; nil where the unit is masked, so that nobody looks at any.
+  private var ownStore: String? {
+    let startup = system.shared { Startup(system) }
+    guard startup.usesUnits, let unit = startup.units.unit("fprintd.service") else { return Self.store }
+    if unit.isMasked { return nil }
+    let named = unit.values("StateDirectory").flatMap { UnitWords.split($0.value) }.first.map(unit.expand)
+    return named.map { "/var/lib/\($0.prefix { $0 != ":" })" } ?? Self.store
   }
 
   private static func isFinger(_ name: String) -> Bool { name.utf8.count == 1 && "123456789aA".contains(name) }

@@ -88,7 +88,7 @@ struct DropbearSetup: Sendable {
     var instances: [(options: DropbearOptions, isOn: Bool)] = []
     var isOurs = false
     for line in LogicalLines(text) {
-      let words = UnitWords.split(line.text)
+      let words = OpenWrtSettings.words(line.text)
       if words.first == "config" {
         isOurs = words.count > 1 && words[1] == "dropbear"
         let place = Place("/etc/config/dropbear", line: line.number)
@@ -127,7 +127,30 @@ struct DropbearSetup: Sendable {
     let options = VariableFile.options(
       ["DROPBEAR_EXTRA_ARGS", "DROPBEAR_OPTS", "DROPBEAR_ARGS"],
       in: [debian, "/etc/conf.d/dropbear", "/etc/sysconfig/dropbear"], system)
-    return options.map { DropbearOptions($0.words, place: $0.place) }
+    return options.map { DropbearOptions($0.words, place: $0.place) } ?? startScript(system)
       ?? DropbearOptions(place: Place(Programs.path("dropbear", system) ?? "/usr/sbin/dropbear"))
+  }
+
+  /// What a start script itself gives it.
+  private static func startScript(_ system: System) -> DropbearOptions? {
+    let folder = "/etc/init.d"
+    let names = ((try? system.list(folder)) ?? []).filter { (InitScripts.service($0) ?? $0) == "dropbear" }
+    return names.lazy.compactMap { name in
+      let path = "\(folder)/\(name)"
+      return ShellScript(system.text(path) ?? "", []).commands.lazy.compactMap { arguments(in: $0.words) }.first
+        .map { DropbearOptions($0, place: Place(path)) }
+    }.first
+  }
+
+  /// Of dropbear, called as it is or by start-stop-daemon(8), which passes on what stands behind "--".
+  private static func arguments(in words: [String]) -> [String]? {
+    // A case of the script may stand before it.
+    let command = words.drop { $0.ends(with: ")") }
+    guard let first = command.first else { return nil }
+    if Programs.base(first) == "dropbear" { return Array(command.dropFirst()) }
+    guard Programs.base(first) == "start-stop-daemon", command.contains(where: { Programs.base($0) == "dropbear" }),
+      !command.contains(where: { $0.hasPrefix("-K") || $0 == "--stop" })
+    else { return nil }
+    return Array(command.drop { $0 != "--" }.dropFirst())
   }
 }

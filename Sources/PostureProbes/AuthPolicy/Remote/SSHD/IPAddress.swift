@@ -16,7 +16,7 @@ struct IPAddress: Hashable, Sendable {
     }
   }
 
-  private init(bytes: [UInt8]) { self.bytes = bytes }
+  fileprivate init(bytes: [UInt8]) { self.bytes = bytes }
 
   func isWithin(_ network: IPNetwork) -> Bool {
     guard bytes.count == network.base.bytes.count else { return false }
@@ -55,6 +55,25 @@ struct IPNetwork: Hashable, Sendable {
     self.length = length
   }
 
+  /// `10.0.*`, which as a pattern of text holds what `10.0.0.0/16` does.
+  init?(wildcard text: String) {
+    let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+    guard (2...4).contains(parts.count), parts.last == "*" else { return nil }
+    let zeros = repeatElement("0", count: 5 - parts.count)
+    self.init((parts.dropLast().map(String.init) + zeros).joined(separator: ".") + "/\((parts.count - 1) * 8)")
+  }
+
   /// An address within.
   var example: IPAddress { length == base.bytes.count * 8 ? base : base.next }
+
+  /// The first address behind it; nil behind the last one of all.
+  var following: IPAddress? {
+    var bytes = base.bytes
+    for bit in length..<bytes.count * 8 { bytes[bit / 8] |= 0x80 >> UInt8(bit % 8) }
+    for index in bytes.indices.reversed() {
+      bytes[index] &+= 1
+      if bytes[index] != 0 { return IPAddress(bytes: bytes) }
+    }
+    return nil
+  }
 }

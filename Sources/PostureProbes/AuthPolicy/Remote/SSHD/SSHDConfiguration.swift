@@ -157,21 +157,18 @@ struct SSHDConfiguration: Sendable {
 
   // MARK: Connections
 
-  /// The ports that it says sshd listens on; 22 where it names none.
+  /// What it says sshd listens on.
+  private var listenAddresses: [SSHDListenAddress] { values(of: "listenaddress").map(SSHDListenAddress.init) }
+
+  /// 22 where it names none.
   private var ports: [Int] {
-    let named = Self.globals(nodes).compactMap { setting -> Int? in
-      switch setting.keyword {
-      case "port": setting.values.first.flatMap { Int($0) }
-      // `host:port`, and not an IPv6 address without brackets.
-      case "listenaddress":
-        setting.values.first.flatMap { value in
-          let isPlain = value.utf8.count { $0 == UInt8(ascii: ":") } == 1
-          return isPlain || value.hasPrefix("[") ? value.split(separator: ":").last.flatMap { Int($0) } : nil
-        }
-      default: nil
-      }
-    }
+    let named = values(of: "port").compactMap { Int($0) } + listenAddresses.compactMap(\.port)
     return named.isEmpty ? [22] : named
+  }
+
+  /// The first value of each line outside of Match blocks.
+  private func values(of keyword: String) -> [String] {
+    Self.globals(nodes).filter { $0.keyword == keyword }.compactMap(\.values.first)
   }
 
   /// Settings outside of Match blocks.
@@ -185,53 +182,31 @@ struct SSHDConfiguration: Sendable {
     }
   }
 
-  /// One connection that nothing names, and one for each pattern of an address, a host, or a port that sshd listens on;
-  /// with `hasOtherPorts` that is said elsewhere too, so that any port may be one.
-  func connections(hasOtherPorts: Bool = false) -> [SSHDConnection] {
-    var ordinary = SSHDConnection.ordinary
+  /// The connections that it tells apart; with `hasOtherPorts` what sshd listens on is said elsewhere too, so that any
+  /// port and address may be one.
+  func connections(hasOtherPorts: Bool = false) -> SSHDConnections {
     var global = SSHDSettings()
     collect(nodes, into: &global)
-    ordinary.localPort = ports[0]
     var names = SSHDNames()
     names.collect(nodes)
-    let usesNames = global.flag("usedns")
-    var remote = [ordinary]
-    for pattern in names.remote where remote.count < 12 {
-      guard let one = Self.connection(from: pattern, usesNames, ordinary) else { continue }
-      if !remote.contains(where: { $0.address == one.address && $0.host == one.host }) { remote.append(one) }
-    }
-    let listening = hasOtherPorts ? nil : Set(ports)
-    return remote + remote.flatMap { names.local(from: $0, listening: listening) }.prefix(24)
-  }
-
-  private static func connection(
-    from pattern: String, _ usesNames: Bool, _ ordinary: SSHDConnection
-  ) -> SSHDConnection? {
-    var result = ordinary
-    result.pattern = pattern
-    if let network = IPNetwork(pattern) {
-      result.address = network.example.text
-      result.host = result.address
-      return result
-    }
-    let example = pattern.replacing("*", with: "1").replacing("?", with: "1")
-    if let address = IPAddress(example) {
-      result.address = address.text
-      result.host = result.address
-      return result
-    }
-    // A name is seen only where sshd looks it up.
-    guard usesNames else { return nil }
-    result.host = example
-    return result
+    let addresses = listenAddresses
+    let isAnywhere = hasOtherPorts || addresses.isEmpty || addresses.contains(where: \.isAny)
+    var seen = Set<Int>()
+    let ports = (ports + (hasOtherPorts ? names.ports : [])).filter { seen.insert($0).inserted }
+    return SSHDConnections(
+      names, looksUpNames: global.flag("usedns"), listening: isAnywhere ? nil : addresses.map(\.host),
+      ports: ports)
   }
 }
 
-/// What Match and AllowUsers name beside users and groups.
+/// What Match and AllowUsers name beside users and groups, each once.
 struct SSHDNames {
+  /// Addresses and hosts that somebody comes from.
   private(set) var remote: [String] = []
-  private var addresses: [String] = []
-  private var ports: [Int] = []
+  /// Addresses that they come to.
+  private(set) var local: [String] = []
+  private(set) var ports: [Int] = []
+  private var seen = Set<SSHDCriteria.Pair>()
 
   mutating func collect(_ nodes: [SSHDConfiguration.Node]) {
     for node in nodes {
@@ -251,33 +226,17 @@ struct SSHDNames {
   }
 
   private mutating func add(_ name: String, _ patterns: [String]) {
+    let name = name == "host" ? "address" : name
+    let new = patterns.filter { seen.insert(SSHDCriteria.Pair(name: name, value: $0)).inserted }
     switch name {
-    case "address", "host": remote += patterns
-    case "localaddress": addresses += patterns
-    case "localport": ports += patterns.compactMap { Int($0) }
+    case "address": remote += new
+    case "localaddress": local += new
+    case "localport": ports += new.compactMap { Int($0) }
     default: break
     }
   }
 
   private static func patterns(_ list: String) -> [String] {
     list.split(separator: ",").map { String($0.drop { $0 == "!" }) }
-  }
-
-  /// - Parameter listening: ports that there are; nil for any.
-  func local(from remote: SSHDConnection, listening: Set<Int>?) -> [SSHDConnection] {
-    let byAddress = addresses.compactMap { pattern -> SSHDConnection? in
-      guard let network = IPNetwork(pattern) else { return nil }
-      var one = remote
-      one.localAddress = network.example.text
-      one.pattern = one.pattern ?? pattern
-      return one
-    }
-    let byPort = ports.filter { listening?.contains($0) ?? true }.map { port in
-      var one = remote
-      one.localPort = port
-      one.pattern = one.pattern ?? "port \(port)"
-      return one
-    }
-    return byAddress + byPort
   }
 }

@@ -109,7 +109,7 @@ struct SSHDServer: Sendable {
 
   var file: String { configuration.file }
   var unreadable: Cause? { configuration.unreadable.first }
-  var connections: [SSHDConnection] { configuration.connections(hasOtherPorts: hasOtherPorts) }
+  var connections: SSHDConnections { configuration.connections(hasOtherPorts: hasOtherPorts) }
 
   /// The values for one person on one connection, and which of the two ways of reading gave them.
   func settings(for person: SSHDPerson, on connection: SSHDConnection) -> (SSHDSettings, Reason) {

@@ -128,6 +128,8 @@ struct SSHDWays: Sendable {
     case "gssapi-with-mic": ticket
     case "hostbased": host
     case "none": nothing
+    // A device of another system, BSD's own say: nothing ever succeeds by it.
+    case _ where method.contains(":"): .shut([reason("sshd.methodWithoutDevice", "authenticationmethods")])
     default: Way(opening: nil, because: [reason("sshd.methodUnknown", "authenticationmethods")])
     }
   }
