@@ -8,7 +8,7 @@ struct BootWords: Sendable {
 
   /// The running one, else what a boot loader's files hold.
   init(_ system: System) {
-    let found = Self.file(system) ?? Self.menu(system) ?? Self.settings(system)
+    let found = Self.file(system) ?? Self.menu(system) ?? Self.settings(system) ?? Self.addition(system)
     words = found?.words ?? []
     place = found?.place
   }
@@ -82,6 +82,20 @@ struct BootWords: Sendable {
       line.text.drop { $0 != "=" }.dropFirst().filter { $0 != "\"" && $0 != "'" }.words()
     }
     return (values.map(String.init), Place(path, line: first.number))
+  }
+
+  /// What the file of the machine's maker adds to the line that Flatcar's image brings.
+  private static func addition(_ system: System) -> Found? {
+    for path in ["/oem/grub.cfg", "/usr/share/oem/grub.cfg"] {
+      let label = "linux_append="
+      for line in LogicalLines(system.text(path) ?? "", comments: ["#"]).reversed() {
+        let set = ShellWords.split(line.text)
+        guard set.count > 1, set[0] == "set", set[1].hasPrefix(label) else { continue }
+        let words = set[1].dropFirst(label.utf8.count).words().map(String.init)
+        if !words.isEmpty { return (words, Place(path, line: line.number)) }
+      }
+    }
+    return nil
   }
 
   // MARK: Words

@@ -4,8 +4,10 @@ struct Distribution: Sendable {
   let like: [String]
   /// `12` of VERSION_ID="12", `24` of 24.04; nil where it is not said.
   let release: String?
+  private let system: System
 
   init(_ system: System) {
+    self.system = system
     let text = system.text("/etc/os-release") ?? system.text("/usr/lib/os-release") ?? ""
     var values: [String: String] = [:]
     for line in text.lines() {
@@ -19,8 +21,19 @@ struct Distribution: Sendable {
   }
 
   /// Debian or something made of it.
-  var isDebian: Bool { Self.debians.contains(id) || like.contains("debian") || like.contains("ubuntu") }
+  var isDebian: Bool {
+    if Self.debians.contains(id) || like.contains("debian") || like.contains("ubuntu") { return true }
+    return like.isEmpty && hasDebiansMark
+  }
 
   /// Those that do not always say what they are like.
-  private static let debians: Set = ["debian", "ubuntu", "raspbian", "linuxmint", "devuan", "armbian"]
+  private static let debians: Set = [
+    "debian", "ubuntu", "ubuntu-core", "raspbian", "linuxmint", "devuan", "armbian", "deepin", "uos",
+  ]
+
+  /// Others tell by what is installed; dpkg itself is there on other systems too, as a tool.
+  private var hasDebiansMark: Bool {
+    system.exists("/etc/debian_version") || (id == "linux" && system.exists("/var/lib/dpkg/status"))
+      || PackageDatabase.of(system).hasDebiansPAM
+  }
 }

@@ -13,6 +13,8 @@ struct PackageDatabase: Sendable {
     var version: PAM.Version?
     /// dpkg remembers packages whose configuration was left behind.
     var isRemoved = false
+    /// As Debian names it.
+    var isDebians = false
   }
 
   private var entries: [Package: Entry] = [:]
@@ -45,6 +47,9 @@ struct PackageDatabase: Sendable {
   /// Whether a database knows the package and says that it is no longer there.
   func isRemoved(_ package: Package) -> Bool { entries[package]?.isRemoved ?? false }
 
+  /// libpam is the one that Debian makes.
+  var hasDebiansPAM: Bool { entries[.pam].map { $0.isDebians && !$0.isRemoved } ?? false }
+
   private var missing: [Package] { Package.allCases.filter { entries[$0] == nil } }
 
   /// A database of paragraphs, each with a line of the package's name and one of its version.
@@ -54,14 +59,17 @@ struct PackageDatabase: Sendable {
     let wanted = missing.flatMap { package in names(package).map { (line: Array("\($0)\n".utf8), package: package) } }
     try? system.readParagraphs(path, cap: 64 << 20) { piece in
       for start in ByteSearch.lines(piece, beginning: name) {
-        guard let package = wanted.first(where: { piece[start...].starts(with: $0.line) })?.package,
-          entries[package] == nil
+        guard let found = wanted.first(where: { piece[start...].starts(with: $0.line) }),
+          entries[found.package] == nil
         else { continue }
-        entries[package] = Self.entry(piece[start...], version)
+        entries[found.package] = Self.entry(piece[start...], version)
+        entries[found.package]?.isDebians = found.line == Self.debiansPAM
       }
       return !missing.isEmpty
     }
   }
+
+  private static let debiansPAM = Array("libpam0g\n".utf8)
 
   /// What the lines say that follow the package's name in its paragraph.
   private static func entry(_ rest: ArraySlice<UInt8>, _ label: String) -> Entry {

@@ -2,7 +2,10 @@
 /// `pkill x && sh -c "nohup y -z"` is `pkill x` and `y -z`.
 enum SimpleCommands {
   private static let shells: Set = ["sh", "bash", "dash", "ash", "zsh"]
-  private static let wrappers: Set = ["exec", "command", "env", "nohup", "setsid", "busybox", "uwsm", "uwsm-app"]
+  private static let wrappers: Set = [
+    "exec", "command", "env", "nohup", "setsid", "busybox", "uwsm", "uwsm-app", "dbus-run-session", "dbus-launch",
+    "plasma-dbus-run-session-if-needed",
+  ]
   /// Nobody nests shells deeper.
   private static let deepest = 4
 
@@ -24,11 +27,12 @@ enum SimpleCommands {
     return of(words[option + 1], variables, depth - 1)
   }
 
-  /// `env A=b`, `setsid -f`, `uwsm app --` taken off.
+  /// `env A=b`, `setsid -f`, `uwsm app --`, `uwsm start -e -D` taken off.
   private static func unwrapped(_ words: [String]) -> [String] {
     var rest = words[...]
     while let first = rest.first.map(Programs.base), wrappers.contains(first) {
-      rest = rest.dropFirst().drop { $0.hasPrefix("-") || $0.contains("=") || (first == "uwsm" && $0 == "app") }
+      let verbs = first == "uwsm" ? ["app", "start"] : []
+      rest = rest.dropFirst().drop { $0.hasPrefix("-") || $0.contains("=") || verbs.contains($0) }
     }
     return Array(rest)
   }

@@ -171,6 +171,24 @@ struct AccountsTests {
     }
   }
 
+  @Test func `a file of shadow for each account`() throws {
+    let files = [
+      "/etc/passwd": "alice:x:1000:1000::/home/alice:/bin/sh\nbob:x:1001:1001::/home/bob:/bin/sh\n",
+      "/etc/shadow": "alice:!:1::::::\nbob:!:1::::::\n", "/etc/tcb/alice/shadow": "bob::1::::::\nalice::1::::::\n",
+    ]
+    for (line, passwords) in [
+      ("tcb files", [.empty, .locked]), ("tcb", [.empty, .none]), ("files tcb", [.locked, .locked]),
+      ("files", [.locked, .locked]),
+    ] as [(String, [Subject.Password])] {
+      let all = try accounts(files.merging(["/etc/nsswitch.conf": "shadow: \(line)\n"]) { $1 })
+      #expect(["alice", "bob"].map { all[$0]?.password } == passwords, "\(line)")
+    }
+    let tree = try FixtureTree(files.merging(["/etc/nsswitch.conf": "shadow: tcb\n"]) { $1 })
+    tree.link("/etc/tcb/bob/shadow", to: "shadow")
+    let all = Accounts(try System(root: tree.root))
+    #expect(all["bob"]?.password == .unreadable && all.result.gaps.map(\.checks) == [[.passcode]])
+  }
+
   @Test func `databases that cannot be read are gaps`() throws {
     let tree = try FixtureTree(["/etc/group": "x:x:1:\n"])
     #expect(Accounts(try System(root: tree.root)).result.gaps.first?.checks.contains(.passcode) == true)

@@ -322,11 +322,55 @@ struct ConsoleDoorsTests {
     ("ConditionPathExists=|/etc/kiosk", false),
     ("ConditionPathExists=|/etc/kiosk\nConditionFileNotEmpty=|/etc/passwd", true),
     ("ConditionPathExists=/etc/kiosk\nConditionPathExists=", true),
+    // An empty value clears conditions of every kind.
+    ("ConditionPathExists=/etc/kiosk\nConditionFileNotEmpty=", true),
+    ("ConditionKernelCommandLine=rescueshell", false), ("ConditionKernelCommandLine=!rescueshell", true),
+    ("ConditionKernelCommandLine=root", true), ("ConditionKernelCommandLine=root=/dev/sdb", false),
+    ("ConditionKernelCommandLine=|ssh\nConditionPathExists=|/etc/kiosk", false),
+    ("ConditionKernelCommandLine=|quiet\nConditionPathExists=|/etc/kiosk", true),
   ])
-  func `a condition on files that is not met leaves a door dormant`(condition: String, isMet: Bool) throws {
-    let unit = Self.autologin + "[Unit]\n" + condition + "\n"
-    let found = try rows("login@tty1", ["etc/systemd/system/getty@tty1.service.d/a.conf": unit])
-    #expect(found["pi"] == (isMet ? .notRequired : nil))
+  func `a condition that is not met leaves a door dormant, and the debug shell`(condition: String, isMet: Bool) throws {
+    let condition = "[Unit]\n\(condition)\n"
+    let debug = "usr/lib/systemd/system/debug-shell.service"
+    let files = [
+      "proc/cmdline": "root=/dev/sda quiet",
+      "etc/systemd/system/getty@tty1.service.d/a.conf": Self.autologin + condition,
+      debug: condition + "[Service]\nExecStart=/bin/sh\nTTYPath=/dev/tty9\n",
+    ]
+    let wanted = "etc/systemd/system/multi-user.target.wants/debug-shell.service"
+    #expect(try rows("login@tty1", files)["pi"] == (isMet ? .notRequired : nil))
+    #expect(try rows("login@tty9", files, links: [wanted: "/\(debug)"])["root"] == (isMet ? .notRequired : nil))
+  }
+
+  @Test func `words of the kernel's that no file tells count as said`() throws {
+    let unit = Self.autologin + "[Unit]\nConditionKernelCommandLine=kiosk\n"
+    #expect(try rows("login@tty1", ["etc/systemd/system/getty@tty1.service.d/a.conf": unit])["pi"] == .notRequired)
+  }
+
+  @Test(
+    arguments: [
+      ("ID=flatcar\n", "proc/cmdline", "flatcar.autologin=tty1", ["tty1"]),
+      ("ID=flatcar\n", "proc/cmdline", "root=x coreos.autologin=ttyS0", ["ttyS0"]),
+      ("ID=flatcar\n", "proc/cmdline", "flatcar.autologin", ["tty*", "ttyS*"]),
+      ("ID=flatcar\n", "proc/cmdline", "flatcar.first_boot=1 other.autologin", []),
+      ("ID=x\nID_LIKE=coreos\n", "oem/grub.cfg", "set linux_append=\"flatcar.autologin=tty1\"", ["tty1"]),
+      ("ID=flatcar\n", "usr/share/oem/grub.cfg", "set linux_append=\"\"\nset oem_id=\"vm\"\n", []),
+      ("ID=fedora\n", "proc/cmdline", "flatcar.autologin=tty1", []),
+    ] as [(String, String, String, [String])])
+  func `Flatcar's kernel is told to let its user in`(
+    release: String, path: String, text: String, terminals: [String]
+  ) throws {
+    let hash = Self.hash
+    let files = [
+      "etc/os-release": release, path: text,
+      "etc/passwd": "root:\(hash):0:0::/root:/bin/sh\ncore:\(hash):500:500::/home/core:/bin/sh\n",
+    ]
+    for terminal in ["tty1", "tty*", "ttyS0", "ttyS*"] {
+      let wanted: Answer? = terminals.contains(terminal) ? .notRequired : nil
+      #expect(try rows("login@\(terminal)", files)["core"] == wanted, "\(terminal)")
+    }
+    // Where the generator has run, its files tell.
+    #expect(try rows("login@tty1", files.merging(["run/systemd/generator/a.service": ""]) { $1 })["core"] == nil)
   }
 
   @Test(
@@ -405,6 +449,15 @@ struct ConsoleDoorsTests {
     #expect(Set(rows.keys.map { $0.split(separator: " ")[0] }) == ["login@console", "login@tty3"])
   }
 
+  @Test(arguments: ["/usr/bin/app", "/sbin/getty 38400 tty4 -n -l /usr/bin/app"])
+  func `an application is no door, whether a getty starts it or init`(process: String) throws {
+    #expect(try look(["etc/inittab": "4:3:respawn:\(process)\n", "usr/bin/app": ""]).rows.isEmpty)
+    // A login program of its own is one, and what a name is handed to.
+    for other in ["/usr/bin/mylogin", "/sbin/getty -n -l /usr/bin/mylogin tty4", "/sbin/getty -l /usr/bin/app tty4"] {
+      #expect(try look(["etc/inittab": "4:3:respawn:\(other)\n"]).rows.values.contains(.unknown), "\(other)")
+    }
+  }
+
   @Test func `OpenRC and runit services`() throws {
     let openrc = try look(
       ["etc/inittab": "", "etc/conf.d/agetty.tty1": "agetty_options=\"--autologin pi --noclear\"\n"],
@@ -469,8 +522,13 @@ struct ConsoleDoorsTests {
 
   @Test func `no init, no door; an unknown one leaves the check open`() throws {
     #expect(try look([:]).rows.isEmpty)
-    let other = try look(["sbin/init": "ELF"])
-    #expect(other.rows.isEmpty)
-    #expect(other.result.gaps.map(\.checks) == [[.ownerAuthentication]])
+    // Who gets in without a passcode is not known either.
+    for file in ["sbin/init", "gnu/store/x", "var/guix/x", "boot/grub/grub.cfg"] {
+      let other = try look([file: "ELF"])
+      #expect(other.rows.isEmpty)
+      #expect(other.result.gaps.map(\.checks) == [[.ownerAuthentication, .passcode]], "\(file)")
+    }
+    #expect(try look(["gnu/store/x": "", "proc/1/comm": "shepherd\n"]).result.gaps.count == 1)
+    #expect(try look(["gnu/store/x": "", "proc/1/comm": "bash\n"]).result.gaps.isEmpty)
   }
 }

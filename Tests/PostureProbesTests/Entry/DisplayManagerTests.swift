@@ -86,6 +86,79 @@ struct DisplayManagerTests {
     }
   }
 
+  // MARK: Sessions that scripts start
+
+  private func answers(_ door: String, _ files: [String: String], _ links: [String: String]) throws -> [String: Answer]
+  {
+    let tree = try FixtureTree(["etc/passwd": "kim:x:1000:1000::/home/kim:/bin/sh\n"].merging(files) { $1 })
+    for (path, target) in links { tree.link(path, to: target) }
+    let rows = GraphicalDoors.look(AuthContext(try System(root: tree.root))).doors.filter { $0.name == door }
+    return Dictionary(uniqueKeysWithValues: rows.map { ($0.subject, $0.answer) })
+  }
+
+  @Test(
+    arguments: [
+      ("AUTOLOGIN_UID=\"1000\"\n", .notRequired), ("", .notRequired), ("AUTOLOGIN_UID=kim\n", .notRequired),
+      // It does not start for nobody.
+      ("AUTOLOGIN_UID=10000\n", .closed),
+    ] as [(String, Answer)])
+  func `tinydm lets one person in`(text: String, wanted: Answer) throws {
+    let files = ["bin/busybox": "", "usr/bin/tinydm-run-session": "", "etc/conf.d/tinydm": text, "etc/inittab": ""]
+    let links = ["sbin/init": "/bin/busybox", "etc/runlevels/default/tinydm": "/etc/init.d/tinydm"]
+    #expect(try answers("graphical@tinydm", files, links)["kim"] == wanted)
+    // Its program goes through the account phase of its own service.
+    let shut = ["usr/bin/autologin": "", "etc/pam.d/autologin": "account required pam_deny.so\n"]
+    let login = ["etc/pam.d/login": "account required pam_permit.so\n"]
+    #expect(try answers("graphical@tinydm", files.merging(shut.merging(login) { $1 }) { $1 }, links)["kim"] == .closed)
+    let unit = ["usr/lib/systemd/systemd": "", "usr/lib/systemd/system/tinydm.service": "[Service]\n"]
+    let target = ["usr/lib/systemd/system/graphical.target": "[Unit]\n"]
+    #expect(try answers("graphical@tinydm", unit.merging(target) { $1 }, [:])["kim"] == .unknown)
+  }
+
+  @Test(
+    arguments: [
+      (["etc/X11/Xusername": "kim\n"], true, Answer.notRequired), ([:], true, .closed),
+      (["etc/X11/Xusername": "kim\n"], false, .unknown),
+    ] as [([String: String], Bool, Answer)])
+  func `an X server without a manager, by OpenEmbedded's script`(
+    files: [String: String], isStock: Bool, wanted: Answer
+  ) throws {
+    let name = isStock ? "`cat /etc/X11/Xusername`" : "`choose`"
+    let script = "#!/bin/sh\nusername=root\nusername=\(name)\nsu -l -c '/etc/X11/Xserver&' $username\n"
+    let base = ["bin/busybox": "", "etc/inittab": "id:5:initdefault:\n", "etc/init.d/xserver-nodm": script]
+    let links = ["etc/rc5.d/S09xserver-nodm": "../init.d/xserver-nodm"]
+    #expect(try answers("graphical@xserver-nodm", base.merging(files) { $1 }, links)["kim"] == wanted)
+  }
+
+  @Test(
+    arguments: [
+      ("User=kim\n", .notRequired), ("User=1000\n", .notRequired), ("", .closed),
+      ("User=kim\nPAMName=shut\n", .closed),
+    ] as [(String, Answer)])
+  func `an X server without a manager, by OpenEmbedded's unit`(user: String, wanted: Answer) throws {
+    let files = [
+      "usr/lib/systemd/systemd": "", "usr/lib/systemd/system/graphical.target": "[Unit]\n",
+      "usr/lib/systemd/system/xserver-nodm.service": "[Service]\n\(user)ExecStart=/etc/xserver-nodm/Xserver\n",
+      "etc/pam.d/shut": "account required pam_deny.so\n",
+    ]
+    let alias = ["etc/systemd/system/display-manager.service": "/usr/lib/systemd/system/xserver-nodm.service"]
+    #expect(try answers("graphical@xserver-nodm", files, alias)["kim"] == wanted)
+  }
+
+  @Test(arguments: [("4", "gdm", true), ("4", "sddm", false), ("3", "gdm", false)])
+  func `Slackware's graphical level starts the first manager that is there`(
+    level: String, manager: String, isStarted: Bool
+  ) throws {
+    let script =
+      "#!/bin/sh\nif [ -x /usr/bin/kdm ]; then\n  exec /usr/bin/kdm -nodaemon\nelif [ -x /usr/sbin/gdm ]; then\n"
+      + "  exec /usr/sbin/gdm\nelif [ -x /usr/bin/sddm ]; then\n  exec /usr/bin/sddm\nfi\n"
+    let files = [
+      "etc/inittab": "id:\(level):initdefault:\nrc:2345:wait:/etc/rc.d/rc.M\nx1:4:respawn:/etc/rc.d/rc.4\n",
+      "etc/rc.d/rc.4": script, "usr/sbin/gdm": "", "usr/bin/sddm": "",
+    ]
+    #expect(try found(files, ["etc/rc.d/rc3.d/S99tools": "../init.d/tools"]).contains("\(manager) \(isStarted)"))
+  }
+
   @Test(arguments: [("", 30), ("TimedLoginDelay=5\n", 5), ("TimedLoginDelay=0\n", 10)])
   func `gdm's timed login`(_ line: String, _ seconds: Int) throws {
     let text = "[daemon]\nTimedLoginEnable=true\nTimedLogin=kim\n" + line

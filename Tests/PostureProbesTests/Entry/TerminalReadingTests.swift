@@ -86,6 +86,8 @@ struct TerminalReadingTests {
     let arguments = "#!/bin/bash\nexec /sbin/agetty \"$@\"\n"
     #expect(try read("/usr/local/bin/g -a pi tty1", ["usr/local/bin/g": arguments]) == Self.autologin)
     #expect(try read("/sbin/agetty -l /x tty1", ["x": "#!/bin/sh\nexec /bin/login -f pi\n"]) == Self.autologin)
+    let function = "#!/bin/ash\nshell() { exec /bin/ash -l; }\ntrap shell INT\nwait-for-it\nrun_it\n"
+    #expect(try read("/usr/sbin/cli", ["usr/sbin/cli": function]) == .rootShell)
   }
 
   @Test func `a script with two ways is not judged, OpenWrt's is`() throws {

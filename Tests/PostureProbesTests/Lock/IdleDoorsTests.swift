@@ -374,6 +374,60 @@ struct IdleDoorsTests {
     #expect(doors.map(\.answer) == [.unknown])
   }
 
+  @Test(
+    arguments: [
+      (["sway", "start-sway"], "sway", "start-sway", "sway;wlroots", ["idle@sway"]),
+      (["sway", "mysway"], "sway", "mysway", "", ["idle@sway"]),
+      (["Hyprland", "start-hyprland"], "hyprland", "/usr/bin/start-hyprland", "Hyprland", ["idle@hyprland"]),
+      (["Hyprland", "uwsm"], "hyprland-uwsm", "uwsm start -e -D Hyprland hyprland.desktop", "", ["idle@hyprland"]),
+      (["niri", "uwsm"], "niri-uwsm", "uwsm start -- niri", "", ["idle@niri-uwsm"]),
+      (
+        ["gnome-shell", "gnome-session"], "ubuntu", "env GNOME_SHELL_SESSION_MODE=ubuntu /usr/bin/gnome-session",
+        "ubuntu:GNOME", ["idle@gnome"]
+      ),
+      (["gnome-shell", "gnome-session"], "gnome", "gnome-session", "", ["idle@gnome"]),
+      (
+        ["gnome-shell", "gnome-session"], "pantheon", "gnome-session --session=pantheon", "Pantheon",
+        ["idle@gnome", "idle@pantheon"]
+      ),
+      (["gnome-session"], "pantheon", "gnome-session --session=pantheon", "Pantheon", ["idle@pantheon"]),
+      (
+        ["gnome-shell", "gnome-session"], "kiosk", "gnome-session --session gnome-kiosk", "GNOME-Kiosk;GNOME",
+        ["idle@gnome", "idle@kiosk"]
+      ),
+      (
+        ["startplasma-wayland"], "plasma",
+        "/usr/libexec/plasma-dbus-run-session-if-needed /usr/bin/startplasma-wayland", "KDE", ["idle@kde"]
+      ),
+      (["cinnamon", "launcher"], "cinnamon2d", "launcher", "X-Cinnamon", ["idle@cinnamon"]),
+      // The program counts, wherever env is.
+      (["other"], "other", "env A=b dbus-run-session -- /usr/bin/other", "Other", ["idle@other"]),
+      (["env"], "other", "env A=b /usr/bin/other", "Other", []),
+    ] as [([String], String, String, String, [String])])
+  func `a session is a desktop's by what it starts in the end, or by its name`(
+    programs: [String], name: String, command: String, desktops: String, doors: [String]
+  ) throws {
+    let tree = try FixtureTree(Self.base)
+    for program in programs { try tree.write("usr/bin/\(program)", "") }
+    let file = "[Desktop Entry]\nExec=\(command)\n" + (desktops.isEmpty ? "" : "DesktopNames=\(desktops)\n")
+    for folder in ["wayland-sessions", "xsessions"] {
+      try tree.write("usr/share/\(folder)/\(name).desktop", file)
+    }
+    #expect(IdleDoors.look(AuthContext(try System(root: tree.root))).doors.map(\.name) == doors)
+  }
+
+  @Test func `sessions of GNOME's own shell alone say what GNOME's settings are called`() throws {
+    let tree = try FixtureTree(Self.base)
+    let session = { (name: String, command: String, desktops: String) in
+      try tree.write(
+        "usr/share/xsessions/\(name).desktop", "[Desktop Entry]\nExec=\(command)\nDesktopNames=\(desktops)\n")
+    }
+    try session("pantheon", "gnome-session --session=pantheon", "Pantheon")
+    #expect(Desktop.gnome.names(try System(root: tree.root)) == ["GNOME"])
+    try session("ubuntu", "env GNOME_SHELL_SESSION_MODE=ubuntu gnome-session --session=ubuntu", "ubuntu:GNOME")
+    #expect(Desktop.gnome.names(try System(root: tree.root)) == ["ubuntu", "GNOME"])
+  }
+
   @Test func `lockers count where a desktop uses them`() throws {
     let lockers = { (programs: [String]) in
       let tree = try FixtureTree(Dictionary(uniqueKeysWithValues: programs.map { ("usr/bin/\($0)", "") }))

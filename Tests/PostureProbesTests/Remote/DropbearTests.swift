@@ -109,6 +109,9 @@ struct OtherRemoteTests {
   @Test func `what is started and not modelled is unknown`() throws {
     #expect(try doors([:]).isEmpty)
     #expect(try doors(["/usr/lib/systemd/system/cockpit.socket": "[Socket]\n"]) == ["remote@cockpit"])
+    #expect(try doors(["/usr/lib/systemd/system/pveproxy.service": "[Service]\n"]) == ["remote@proxmox"])
+    #expect(
+      try doors(["/usr/lib/systemd/system/openmediavault-engined.service": "[Service]\n"]) == ["remote@openmediavault"])
     #expect(try doors(["/etc/init.d/uhttpd": ""]).isEmpty)
     #expect(try doors(["/etc/init.d/uhttpd": "", "/www/cgi-bin/luci": ""]) == ["remote@luci"])
     #expect(

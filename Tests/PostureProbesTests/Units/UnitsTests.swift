@@ -198,9 +198,21 @@ struct StartupTests {
     #expect(try startup(["etc/inittab": "x"], ["etc/rc3.d/S02ssh": "../init.d/ssh"]).starts(["ssh"]))
   }
 
+  @Test(arguments: [(0o755, true), (0o644, false)] as [(UInt32, Bool)])
+  func `Slackware starts the scripts that may be executed`(mode: UInt32, isStarted: Bool) throws {
+    let tree = try FixtureTree(["etc/inittab": "id:3:initdefault:\n", "etc/rc.d/rc.M": ""])
+    try tree.write("etc/rc.d/rc.sshd", "#!/bin/sh\n", mode: mode)
+    tree.link("etc/rc.d/rc3.d/S99tools", to: "../init.d/tools")
+    #expect(Startup(try System(root: tree.root)).starts(["sshd"]) == isStarted)
+  }
+
   @Test func `units in an image without systemd do not make it one`() throws {
     let image = try startup(["usr/lib/systemd/system/fstrim.service": "[Service]\n"])
     #expect(image.kind == .none)
+    let withMenu = ["usr/lib/systemd/system/fstrim.service": "[Service]\n", "boot/grub/grub.cfg": ""]
+    #expect(try startup(withMenu).kind == .none)
+    #expect(try startup(["boot/grub/grub.cfg": ""]).kind == .other)
+    #expect(try startup(["var/guix/profiles": ""]).kind == .other)
     #expect(try startup(["usr/lib/systemd/system/getty@.service": "x"]).kind == .systemd)
     #expect(try startup([:], ["sbin/init": "/bin/busybox"]).kind == .busybox)
     #expect(try startup([:], ["sbin/init": "../lib/systemd/systemd"]).kind == .systemd)

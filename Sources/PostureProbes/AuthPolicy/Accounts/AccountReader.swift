@@ -56,9 +56,22 @@ struct AccountReader {
       switch source {
       case "files", "compat", "db": readShadow("/etc/shadow")
       case "extrausers": readShadow("/var/lib/extrausers/shadow")
+      case "tcb": ownFiles = shadows.count
       default: break
       }
     }
+  }
+
+  /// tcb(5): a row for each account in a file that is its own, looked for after so many tables.
+  private var ownFiles: Int?
+
+  /// Where the row of an account is looked for.
+  private mutating func shadows(of name: String, _ uid: UInt32) -> [ShadowTable] {
+    guard let ownFiles, !name.contains("/") else { return shadows }
+    let path = "/etc/tcb/\(name)/shadow"
+    let own = ShadowTable(system, path, ownedBy: uid)
+    if let failure = own.failure { gap(path, failure, [.passcode]) }
+    return shadows[..<ownFiles] + [own] + shadows[ownFiles...]
   }
 
   private mutating func readShadow(_ path: String) {
@@ -98,7 +111,7 @@ struct AccountReader {
     else { return }
     let home = fields.count > 5 ? fields[5] : ""
     let shell = fields.dropFirst(6).joined(separator: ":")
-    let secret = Secret(fields, shadows, Place(path, line: row.line))
+    let secret = Secret(fields, shadows(of: fields[0], uid), Place(path, line: row.line))
     if secret.isTooCostly {
       let cause = Cause(
         "hashTooCostly", observed: "\(fields[0]): the hash asks for more rounds than are tried",

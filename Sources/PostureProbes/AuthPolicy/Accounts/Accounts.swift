@@ -32,6 +32,9 @@ struct Accounts: Sendable {
 
   subscript(name: String) -> Account? { byName[name].map { all[$0] } }
 
+  /// By name, or by number where that is written in its place.
+  func named(_ text: String) -> Account? { self[text] ?? all.first { "\($0.uid)" == text } }
+
   /// Those that doors are reported for whatever the answer: owners, and root.
   var people: [Account] { all.filter { $0.kind != .service } }
   var owners: [Account] { all.filter { $0.kind == .owner } }

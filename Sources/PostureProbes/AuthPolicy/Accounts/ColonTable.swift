@@ -12,8 +12,14 @@ struct ColonTable: Sendable {
   /// Larger than any real one; a farm of a million rows is no account database.
   static let cap = 16 << 20
 
-  init(_ system: System, _ path: String) throws(System.Unreadable) {
-    let file = try system.read(path, cap: Self.cap)
+  /// `owner`: of a file that is not root's. An image may have been copied under other numbers.
+  init(_ system: System, _ path: String, ownedBy owner: UInt32? = nil) throws(System.Unreadable) {
+    let file: System.File
+    if let owner, system.isLive {
+      file = try system.read(path, ownedBy: owner, cap: Self.cap)
+    } else {
+      file = try system.read(path, cap: Self.cap)
+    }
     // Text files hold no NUL; with one, libc would see less than is there.
     guard !file.bytes.contains(0) else { throw .notRegular }
     self.init(path, file.bytes)

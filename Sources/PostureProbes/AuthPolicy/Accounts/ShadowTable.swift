@@ -13,10 +13,11 @@ struct ShadowTable: Sendable {
   let failure: System.Unreadable?
   let path: String
 
-  init(_ system: System, _ path: String) {
+  /// `owner`: of a file that is not root's.
+  init(_ system: System, _ path: String, ownedBy owner: UInt32? = nil) {
     self.path = path
     do throws(System.Unreadable) {
-      let table = try ColonTable(system, path)
+      let table = try ColonTable(system, path, ownedBy: owner)
       failure = nil
       for row in table.rows where rows[row.fields[0]] == nil {
         guard let age = PasswordAge(row.fields) else { continue }

@@ -47,7 +47,7 @@ enum ConsoleDoors {
 
   private static func notModelled(_ what: String) -> ProbeResult {
     var result = ProbeResult()
-    result.gaps = [Gap(Cause("notModelled", observed: what), checks: [.ownerAuthentication])]
+    result.gaps = [Gap(Cause("notModelled", observed: what), checks: [.ownerAuthentication, .passcode])]
     return result
   }
 

@@ -8,12 +8,21 @@ struct AutomaticLogin: Hashable, Sendable {
   var service: String?
   /// The one in which it is skipped, where that is another.
   var unasked: String?
+  /// What starts the session where no manager does.
+  var starter: Starter?
   /// Happens once after each start of the machine; else again after each logout.
   var oncePerBoot: Bool
   /// Shown with the row.
   var note: String
   var observed: String
   var code = "autologin"
+
+  enum Starter: Hashable, Sendable {
+    /// A program of this path, by its own rules.
+    case program(String)
+    /// A unit, behind the account phase of the service that it names.
+    case unit(service: String?)
+  }
 }
 
 /// What is known of one display manager on this system.
@@ -29,11 +38,10 @@ struct DisplayManagerSetup: Sendable {
 
 /// The display managers that exist, and how each is recognised.
 enum DisplayManager: String, CaseIterable, Sendable {
-  case gdm, lightdm, sddm, greetd, lxdm, nodm, slim
+  case gdm, lightdm, sddm, greetd, lxdm, nodm, slim, tinydm
+  case xserverNodm = "xserver-nodm"
   // Found, and not modelled.
   case xdm, ly, lemurs, emptty, wdm, kdm, cosmicGreeter = "cosmic-greeter", plasmalogin, entranced, tbsm
-
-  var isModelled: Bool { [.gdm, .lightdm, .sddm, .greetd, .lxdm, .nodm, .slim].contains(self) }
 
   /// Names of its unit, script and program.
   var names: [String] {
@@ -41,6 +49,7 @@ enum DisplayManager: String, CaseIterable, Sendable {
     case .gdm: ["gdm", "gdm3"]
     case .ly: ["ly", "ly-dm"]
     case .kdm: ["kdm", "kdm4"]
+    case .tinydm: ["tinydm", "tinydm-run-session"]
     default: [rawValue]
     }
   }
@@ -57,6 +66,8 @@ enum DisplayManager: String, CaseIterable, Sendable {
     case .lxdm: LXDM(context).setup
     case .nodm: Nodm(context.system).setup
     case .slim: Slim(context.system).setup
+    case .tinydm: TinyDM(context).setup
+    case .xserverNodm: XServerNodm(context).setup
     default: DisplayManagerSetup(fault: Cause("notModelled", observed: "display manager \(rawValue)"))
     }
   }
@@ -175,12 +186,24 @@ struct DisplayManagerSearch {
         if let path = units.path(of: "\(name).service") {
           return Found(manager: manager, isStarted: startsAsUnit(manager), place: Place(path))
         }
-        if context.startup.kind != .systemd, context.startup.kind != .none, let path = Programs.path(name, system) {
-          return Found(manager: manager, isStarted: context.startup.starts(manager.names), place: Place(path))
+        if context.startup.kind != .systemd, context.startup.kind != .none, let path = path(manager, name) {
+          return Found(manager: manager, isStarted: startsAsScript(manager), place: Place(path))
         }
       }
       return nil
     }
+  }
+
+  /// The program, or the script that is all there is of it.
+  private func path(_ manager: DisplayManager, _ name: String) -> String? {
+    guard manager == .xserverNodm else { return Programs.path(name, system) }
+    return system.exists(XServerNodm.script) ? XServerNodm.script : nil
+  }
+
+  /// By a script of its name, or by a command of init's.
+  private func startsAsScript(_ manager: DisplayManager) -> Bool {
+    context.startup.starts(manager.names)
+      || !StartedCommands.of(system, context.startup).running(manager.names).isEmpty
   }
 
   /// A unit that is linked itself; without any link, the one that an alias or Debian's choice does not overrule.

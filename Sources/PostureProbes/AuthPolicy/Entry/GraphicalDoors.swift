@@ -73,14 +73,30 @@ struct GraphicalRows {
     if let account = person.account, context.isHomed(account) {
       return .closed(Reason("homed.activation", file: "/var/lib/systemd/home/\(account.name).identity"))
     }
-    var call = PAM.Call(login.service ?? login.unasked ?? setup.services[0])
-    call.skipsAuthentication = login.service == nil
-    var outcome = context.pam.outcome(of: call, for: person.account)
+    var outcome = login.starter.map { started(by: $0, person) } ?? asked(login, person)
     outcome.because.insert(Reason("\(found.manager.rawValue).\(login.code)", login.place), at: 0)
     if outcome.opening?.answer == .notRequired {
       outcome.cause = Cause(login.code, observed: login.observed, evidence: [login.place])
     }
     return outcome
+  }
+
+  private func asked(_ login: AutomaticLogin, _ person: Person) -> PAM.Outcome {
+    var call = PAM.Call(login.service ?? login.unasked ?? setup.services[0])
+    call.skipsAuthentication = login.service == nil
+    return context.pam.outcome(of: call, for: person.account)
+  }
+
+  private func started(by starter: AutomaticLogin.Starter, _ person: Person) -> PAM.Outcome {
+    switch starter {
+    case .program(let path):
+      return LoginProgram(path, context).outcome(for: person.account, skipsAuthentication: true, terminals: [])
+    case .unit(nil): return PAM.Outcome(opening: .always, because: [], cause: nil)
+    case .unit(let service?):
+      var call = PAM.Call(service)
+      call.skipsAuthentication = true
+      return context.pam.outcome(of: call, for: person.account)
+    }
   }
 
   private func isMeant(_ login: AutomaticLogin, _ person: Person) -> Bool {

@@ -93,12 +93,19 @@ struct InittabConsoles {
     switch reading {
     case .nothing: false
     case .unknown:
-      words.contains { word in
+      Self.unasked(words).contains { word in
         let name = Programs.base(word)
         return !word.hasPrefix("-") && (name.ends(with: "getty") || name.contains("login"))
       }
     default: true
     }
+  }
+
+  /// A getty that asks for no name is as good as the program that it runs.
+  private static func unasked(_ words: [String]) -> [String] {
+    guard let first = words.first, Programs.base(first).ends(with: "getty") else { return words }
+    let options = GettyOptions(Array(words.dropFirst()))
+    return options.skipsPrompt && options.autologin == nil ? [options.program] + options.loginArguments : words
   }
 
   private func terminal(_ entry: InittabEntry, _ words: [String]) -> String {

@@ -9,7 +9,7 @@ struct LoginProgram {
   init(_ path: String, _ context: AuthContext) {
     self.context = context
     let name = Programs.base(path)
-    service = name == "runuser" || name == "su" ? name : "login"
+    service = ["su", "runuser", "autologin"].contains(name) ? name : "login"
     usesPAM = Self.usesPAM(path, context)
   }
 

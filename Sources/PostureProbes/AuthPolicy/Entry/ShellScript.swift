@@ -41,7 +41,7 @@ struct ShellScript {
 
     private mutating func statement(_ text: String) {
       var words = expand(text)[...]
-      words = words.drop { Self.keywords.contains($0) }
+      words = words.drop { Self.keywords.contains($0) || $0.ends(with: "()") }
       while let word = words.first, let equals = word.firstIndex(of: "="), Self.isName(word[..<equals]) {
         variables[String(word[..<equals])] = String(word[word.index(after: equals)...].prefix(4_096))
         words = words.dropFirst()

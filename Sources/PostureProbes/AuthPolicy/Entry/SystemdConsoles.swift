@@ -8,6 +8,7 @@ struct SystemdConsoles {
   private let kernel: BootWords
   private let accounts: Accounts
   private let rescue: ConsoleLine?
+  private let generated: FlatcarAutologin
 
   init(_ context: AuthContext, _ kernel: BootWords) {
     system = context.system
@@ -16,6 +17,7 @@ struct SystemdConsoles {
     booted = context.startup.booted
     self.kernel = kernel
     rescue = Self.rescue(context)
+    generated = FlatcarAutologin(context, kernel)
   }
 
   var lines: [ConsoleLine] { templates + instances + [console, debugShell, rescue].compactMap { $0 } + services }
@@ -87,8 +89,11 @@ struct SystemdConsoles {
       "getty", "autovt", "kmsconvt", "serial-getty", "container-getty", UnitName(automatic)?.prefix ?? "",
     ]
     return Set(prefixes).sorted().flatMap { prefix in
-      Set(units.instances(of: prefix) + credited(prefix)).sorted().compactMap { name -> ConsoleLine? in
-        guard let instance = UnitName(name)?.instance, units.canonical(name) == name else { return nil }
+      let more = generated.units.filter { UnitName($0)?.prefix == prefix }
+      return more.union(units.instances(of: prefix) + credited(prefix)).sorted().compactMap { name -> ConsoleLine? in
+        guard let parts = UnitName(name), let instance = parts.instance, !parts.isTemplate,
+          units.canonical(name) == name
+        else { return nil }
         let terminal = prefix == "container-getty" ? "pts/\(UnitName.unescape(instance))" : UnitName.unescape(instance)
         var line = line(name, terminal)
         if line?.isStarted == true { line?.isStarted = isStarted(name, prefix, terminal) }
@@ -127,7 +132,7 @@ struct SystemdConsoles {
     guard let unit = units.unit(name), !unit.isMasked else { return nil }
     let credentials = UnitCredentials(unit, system, kernel)
     let commands = unit.commands(environment: unit.environment { system.text($0) })
-    guard let command = commands.last else {
+    guard let command = generated.command(of: unit.name) ?? commands.last else {
       guard let file = unit.fragment, isUnreadable(file) else { return nil }
       return ConsoleLine(terminal: terminal, reading: .unknown(file), observed: file, place: Place(file))
     }
@@ -143,7 +148,7 @@ struct SystemdConsoles {
   /// `User=`, by name where a number is given; nil for root.
   private func user(of unit: Unit) -> String? {
     guard let user = unit.last("User").map({ unit.expand($0.value) }), !user.isEmpty else { return nil }
-    let account = accounts[user] ?? accounts.all.first { "\($0.uid)" == user }
+    let account = accounts.named(user)
     return account?.isRoot == true ? nil : account?.name ?? user
   }
 
@@ -174,7 +179,7 @@ struct SystemdConsoles {
   private var debugShell: ConsoleLine? {
     let word = kernel.value("systemd.debug_shell")
     let byKernel = word.map { SystemdBoolean.parse($0) != false } ?? false
-    guard byKernel || booted.reaches("debug-shell.service"), !units.isMasked("debug-shell.service") else { return nil }
+    guard byKernel || booted.reaches("debug-shell.service"), units.canStart("debug-shell.service") else { return nil }
     let unit = units.unit("debug-shell.service")
     let terminal = unit?.last("TTYPath").map { Programs.base($0.value) } ?? "tty9"
     let other = word.flatMap { $0.isEmpty || SystemdBoolean.parse($0) != nil ? nil : $0 }

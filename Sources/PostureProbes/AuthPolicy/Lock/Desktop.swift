@@ -22,14 +22,15 @@ enum Desktop: String, CaseIterable, Sendable {
     }
   }
 
-  /// Programs of sessions that start this desktop.
-  var starters: Set<String> {
+  /// Programs of sessions that start this desktop, besides its own.
+  private var starters: [String] {
     switch self {
-    case .gnome: ["gnome-session", "gnome-session-classic", "gnome-session-ubuntu"]
+    case .sway: ["start-sway"]
+    case .hyprland: ["start-hyprland"]
     case .budgie: ["budgie-desktop"]
     case .cinnamon: ["cinnamon-session-cinnamon", "cinnamon-session-cinnamon2d"]
     case .i3: ["i3-with-shmlog"]
-    default: Set(programs)
+    default: []
     }
   }
 
@@ -49,12 +50,25 @@ enum Desktop: String, CaseIterable, Sendable {
     }
   }
 
+  /// Whether this session is one of this desktop's: by what it starts, or by the name it goes by.
+  private func isStarted(by session: Session) -> Bool {
+    let program = Programs.base(session.program)
+    if programs.contains(program) || starters.contains(program) { return true }
+    // Other shells than GNOME's are started by its session manager too.
+    if self == .gnome, program.hasPrefix("gnome-session") {
+      return session.desktops.isEmpty
+        || (session.desktops.contains("GNOME") && !session.desktops.contains(where: Self.otherShells.contains))
+    }
+    let names = [session.name, session.desktops.first ?? ""].map { ASCII.lowercased($0) }
+    return names.contains { $0 == rawValue || $0 == "x-\(rawValue)" }
+  }
+
+  /// What calls itself GNOME besides and has another shell.
+  private static let otherShells: Set = ["GNOME-Flashback", "GNOME-Kiosk", "Budgie"]
+
   /// What XDG_CURRENT_DESKTOP is in its sessions, those of the most particular session first.
   func names(_ system: System) -> [String] {
-    let own = SessionFiles.all(system).filter { session in
-      let program = Programs.base(session.program)
-      return starters.contains(program) || (self == .gnome && program.hasPrefix("gnome-session"))
-    }.map(\.desktops).sorted { $0.count > $1.count }.flatMap(\.self)
+    let own = SessionFiles.all(system).filter(isStarted).map(\.desktops).sorted { $0.count > $1.count }.flatMap(\.self)
     if !own.isEmpty { return own }
     switch self {
     case .gnome: return ["GNOME"]
@@ -75,17 +89,14 @@ enum Desktop: String, CaseIterable, Sendable {
     allCases.filter { desktop in desktop.programs.contains { Programs.has($0, system) } }
   }
 
-  /// Sessions that belong to no known desktop and whose program is there.
+  /// Sessions that belong to no known desktop that is there, and whose program is there.
   static func unknownSessions(_ system: System) -> [String] {
-    let known = Set(allCases.flatMap { $0.programs + Array($0.starters) })
-    let names = SessionFiles.all(system).compactMap { session -> String? in
-      let program = Programs.base(session.program)
-      guard !program.isEmpty, !known.contains(program), !program.hasPrefix("gnome-session"),
-        session.program.hasPrefix("/") ? system.exists(session.program) : Programs.has(program, system)
-      else { return nil }
-      return session.name
+    let known = installed(system)
+    let sessions = SessionFiles.all(system).filter { session in
+      !session.program.isEmpty && !known.contains { $0.isStarted(by: session) }
+        && (session.program.hasPrefix("/") ? system.exists(session.program) : Programs.has(session.program, system))
     }
-    return Set(names).sorted()
+    return Set(sessions.map(\.name)).sorted()
   }
 }
 

@@ -3,19 +3,22 @@ import Posture
 /// Walking up to an abandoned session: `idle@<desktop>`.
 enum IdleDoors {
   static func look(_ context: AuthContext) -> ProbeResult {
-    var result = ProbeResult()
+    var rows = DoorRows()
     let owners = Person.owners(context.accounts)
     for desktop in Desktop.installed(context.system) {
       let judge = IdleJudge(context: context, desktop: desktop)
-      result.doors += owners.map(judge.door)
+      for person in owners { rows.add(judge.door(person)) }
     }
     for session in Desktop.unknownSessions(context.system) {
-      result.doors += owners.map { person in
-        Door(
-          "idle@\(session)", .unlock, person.name, nil, because: [Reason("idle.notModelled")],
-          cause: Cause("notModelled", observed: "session \(session)"))
+      for person in owners {
+        rows.add(
+          Door(
+            "idle@\(session)", .unlock, person.name, nil, because: [Reason("idle.notModelled")],
+            cause: Cause("notModelled", observed: "session \(session)")))
       }
     }
+    var result = ProbeResult()
+    result.doors = rows.doors
     return result
   }
 }

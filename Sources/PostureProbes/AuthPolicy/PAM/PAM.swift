@@ -60,8 +60,7 @@ struct PAM: Sendable {
   init(_ system: System, _ distribution: Distribution, _ accounts: Accounts) {
     self.system = system
     self.accounts = accounts
-    let isDebian =
-      distribution.isDebian || (distribution.id == "linux" && system.exists("/var/lib/dpkg/status"))
+    let isDebian = distribution.isDebian
     version = Version.find(system, distribution)
     dialect = Dialect(version: version, isDebian: isDebian)
     modules = ModuleFolders(system)

@@ -23,6 +23,8 @@ enum OtherRemoteDoors {
     Service("webmin", ["webmin"]),
     Service("usermin", ["usermin"]),
     Service("ajenti", ["ajenti"]),
+    Service("proxmox", ["pveproxy", "pmgproxy", "proxmox-backup-proxy"]),
+    Service("openmediavault", ["openmediavault-engined"]),
     Service(
       "vnc",
       [

@@ -48,8 +48,17 @@ struct StartedCommands: Sendable {
       !rare.contains(entry.action)
         && (level.isEmpty || entry.levels.isEmpty || level.contains { entry.levels.contains($0) })
     }.flatMap { entry in
-      SimpleCommands.of(entry.process).map { UnitCommand(words: $0, place: entry.place) }
+      SimpleCommands.of(entry.process).flatMap { [$0] + managers($0, system) }
+        .map { UnitCommand(words: $0, place: entry.place) }
     }
+  }
+
+  /// Slackware's script for the graphical level tries one display manager after the other.
+  private static func managers(_ words: [String], _ system: System) -> [[String]] {
+    let path = "/etc/rc.d/rc.4"
+    guard words.first == path else { return [] }
+    let tried = ShellScript(system.text(path) ?? "", []).commands.filter(\.isExec).map(\.words)
+    return Array(tried.filter { system.exists($0[0]) }.prefix(1))
   }
 
   /// `service type protocol wait user program name argument …`; tcpd(8) takes the program as its name.

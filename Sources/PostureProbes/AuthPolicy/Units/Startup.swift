@@ -38,7 +38,15 @@ struct Startup: Sendable {
       return inittab.contains(":askfirst:") || inittab.contains(":askconsole:") ? .busybox : .sysvinit
     }
     if system.exists("/etc/inittab") { return .sysvinit }
-    return InitProgram.exists(system) ? .other : .none
+    return InitProgram.exists(system) || (units.isEmpty && isMachine(system)) ? .other : .none
+  }
+
+  /// A boot menu is no part of a container; Guix System has its init in the store.
+  private static func isMachine(_ system: System) -> Bool {
+    [
+      "/gnu/store", "/var/guix", "/boot/grub/grub.cfg", "/boot/grub2/grub.cfg", "/boot/loader/entries",
+      "/boot/extlinux/extlinux.conf",
+    ].contains(where: system.exists)
   }
 
   private static let telling = [
@@ -96,6 +104,7 @@ struct InitScripts: Sendable {
     names.formUnion(Self.ordered(system, "/etc/rc.d"))
     // Buildroot's rcS runs the scripts themselves by their numbers.
     names.formUnion(Self.ordered(system, "/etc/init.d"))
+    names.formUnion(Self.executable(system))
     for level in (try? system.list("/etc/runlevels")) ?? [] {
       names.formUnion((try? system.list("/etc/runlevels/\(level)")) ?? [])
     }
@@ -109,6 +118,16 @@ struct InitScripts: Sendable {
   /// Names of links like `S19dropbear`.
   private static func ordered(_ system: System, _ folder: String) -> [String] {
     ((try? system.list(folder)) ?? []).compactMap(service)
+  }
+
+  /// `sshd` of Slackware's /etc/rc.d/rc.sshd, which is started where it may be executed. Those of the run levels are
+  /// started by init.
+  private static func executable(_ system: System) -> [String] {
+    let files = ((try? system.list("/etc/rc.d")) ?? []).filter { $0.hasPrefix("rc.") }
+    let levels = ["rc.M", "rc.4"].filter(files.contains)
+    guard !levels.isEmpty else { return [] }
+    let services = files.filter { ((try? system.status("/etc/rc.d/\($0)"))?.mode ?? 0) & 0o111 != 0 }
+    return (levels + services).map { String($0.dropFirst(3)) }
   }
 
   /// `dropbear` of `S19dropbear`; nil for a name without a number.
@@ -127,6 +146,7 @@ enum InitProgram {
   /// What the first process of a machine is called; in a container it is something else.
   private static let first: Set<String> = [
     "systemd", "init", "procd", "runit", "runit-init", "s6-svscan", "openrc-init", "dinit", "linuxrc", "busybox",
+    "shepherd",
   ]
 
   static func exists(_ system: System) -> Bool { candidates.contains(where: system.exists) }

@@ -154,7 +154,7 @@ final class Units: Sendable {
 
   func isMasked(_ name: String) -> Bool { unit(name)?.isMasked ?? false }
 
-  /// Whether nothing keeps the unit from starting: a mask, or a condition on files that are or are not there.
+  /// Whether nothing keeps the unit from starting: a mask, or a condition that files tell not to hold.
   func canStart(_ name: String) -> Bool {
     unit(name).map { !$0.isMasked && UnitConditions($0).areMet(system) } ?? true
   }

@@ -5,7 +5,7 @@ extension PAM.ModuleModels {
   /// Modules that ask a person for a proof.
   static let proofs: [String: Model] = [
     "unix": PAM.UnixModule.answer, "unix_auth": PAM.UnixModule.answer, "unix_acct": PAM.UnixModule.answer,
-    "unix_ng": PAM.UnixModule.answer, "extrausers": extrausers,
+    "unix_ng": PAM.UnixModule.answer, "tcb": PAM.UnixModule.answer, "extrausers": extrausers,
     "fprintd": fprintd, "fprint": fprintd, "howdy": face,
     "u2f": PAM.SecurityKeyModule.answer, "google_authenticator": PAM.OneTimeCodeModule.answer,
     "sss": directory("sss"), "ldap": directory("ldap"), "winbind": directory("winbind"), "krb5": kerberos,
