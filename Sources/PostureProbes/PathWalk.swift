@@ -11,7 +11,23 @@ struct PathWalk {
 
   let root: Int32
   /// Small files stand for links (``CopiedLinks``).
-  var hasCopies = false
+  let hasCopies: Bool
+  /// Top folders whose links to those of the same name below /usr were lost when the tree was copied.
+  private(set) var merged: Set<String> = []
+
+  init(root: Int32, hasCopies: Bool = false, isWhole: Bool = true) {
+    self.root = root
+    self.hasCopies = hasCopies
+    if !isWhole { merged = missing }
+  }
+
+  private var missing: Set<String> {
+    Set(["bin", "sbin", "lib", "lib32", "lib64", "libx32"].filter { !isThere($0) && isThere("usr/\($0)") })
+  }
+
+  private func isThere(_ path: String) -> Bool {
+    (try? open(path, Descriptor.pathOnly | O_NOFOLLOW)).map { Descriptor(owning: $0) } != nil
+  }
 
   func open(_ path: String, _ flags: Int32) throws(SystemError) -> Int32 {
     var folders: [Int32] = []
@@ -51,7 +67,8 @@ struct PathWalk {
 
   /// The target of a link in an open folder; nil where it is none.
   func target(_ folder: Int32, _ name: String) -> String? {
-    Self.link(folder, name) ?? (hasCopies ? CopiedLinks.target(folder, name) : nil)
+    if folder == root, merged.contains(name) { return "usr/\(name)" }
+    return Self.link(folder, name) ?? (hasCopies ? CopiedLinks.target(folder, name) : nil)
   }
 
   private func step(_ folder: Int32, _ name: String, _ flags: Int32, _ path: String) throws(SystemError) -> Int32 {
