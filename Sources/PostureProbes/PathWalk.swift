@@ -13,7 +13,9 @@ struct PathWalk {
   /// Small files stand for links (``CopiedLinks``).
   let hasCopies: Bool
   /// Top folders whose links to those of the same name below /usr were lost when the tree was copied.
-  private(set) var merged: Set<String> = []
+  private var merged: Set<String> = []
+  /// There are links that the kernel knows nothing of.
+  var knowsMore: Bool { hasCopies || !merged.isEmpty }
 
   init(root: Int32, hasCopies: Bool = false, isWhole: Bool = true) {
     self.root = root
@@ -58,7 +60,9 @@ struct PathWalk {
   /// The target of a link at the end of a path; nil where it is none.
   func link(_ path: String) -> String? {
     let parts = Self.parts(path)
-    guard let name = parts.last,
+    guard let name = parts.last else { return nil }
+    if parts.count == 1 { return target(root, name) }
+    guard
       let fd = try? open(parts.dropLast().joined(separator: "/"), Descriptor.pathOnly | O_DIRECTORY)
     else { return nil }
     let folder = Descriptor(owning: fd)

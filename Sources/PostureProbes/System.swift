@@ -55,7 +55,7 @@ public final class System: Sendable {
     unpacker = root == "/" ? nil : Unpacker(try top.status(root), process: geteuid())
     directory = top.release()
     walk = PathWalk(root: directory, hasCopies: root != "/" && CopiedLinks.areIn(directory), isWhole: root == "/")
-    self.walksByStep = walksByStep || walk.hasCopies || !walk.merged.isEmpty
+    self.walksByStep = walksByStep || walk.knowsMore
   }
 
   deinit { close(directory) }
@@ -296,7 +296,7 @@ public final class System: Sendable {
   }
 
   private func readLink(_ path: String) -> String? {
-    if walk.hasCopies {
+    if walk.knowsMore {
       memory.withLock { _ = $0.visited.insert(path) }
       return walk.link(path)
     }
