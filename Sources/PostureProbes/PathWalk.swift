@@ -11,7 +11,25 @@ struct PathWalk {
 
   let root: Int32
   /// Small files stand for links (``CopiedLinks``).
-  var hasCopies = false
+  let hasCopies: Bool
+  /// Top folders whose links to those of the same name below /usr were lost when the tree was copied.
+  private var merged: Set<String> = []
+  /// There are links that the kernel knows nothing of.
+  var knowsMore: Bool { hasCopies || !merged.isEmpty }
+
+  init(root: Int32, hasCopies: Bool = false, isWhole: Bool = true) {
+    self.root = root
+    self.hasCopies = hasCopies
+    if !isWhole { merged = missing }
+  }
+
+  private var missing: Set<String> {
+    Set(["bin", "sbin", "lib", "lib32", "lib64", "libx32"].filter { !isThere($0) && isThere("usr/\($0)") })
+  }
+
+  private func isThere(_ path: String) -> Bool {
+    (try? open(path, Descriptor.pathOnly | O_NOFOLLOW)).map { Descriptor(owning: $0) } != nil
+  }
 
   func open(_ path: String, _ flags: Int32) throws(SystemError) -> Int32 {
     var folders: [Int32] = []
@@ -42,7 +60,9 @@ struct PathWalk {
   /// The target of a link at the end of a path; nil where it is none.
   func link(_ path: String) -> String? {
     let parts = Self.parts(path)
-    guard let name = parts.last,
+    guard let name = parts.last else { return nil }
+    if parts.count == 1 { return target(root, name) }
+    guard
       let fd = try? open(parts.dropLast().joined(separator: "/"), Descriptor.pathOnly | O_DIRECTORY)
     else { return nil }
     let folder = Descriptor(owning: fd)
@@ -51,7 +71,8 @@ struct PathWalk {
 
   /// The target of a link in an open folder; nil where it is none.
   func target(_ folder: Int32, _ name: String) -> String? {
-    Self.link(folder, name) ?? (hasCopies ? CopiedLinks.target(folder, name) : nil)
+    if folder == root, merged.contains(name) { return "usr/\(name)" }
+    return Self.link(folder, name) ?? (hasCopies ? CopiedLinks.target(folder, name) : nil)
   }
 
   private func step(_ folder: Int32, _ name: String, _ flags: Int32, _ path: String) throws(SystemError) -> Int32 {

@@ -54,8 +54,8 @@ public final class System: Sendable {
     let top = try Descriptor.open(root, Descriptor.pathOnly | O_DIRECTORY)
     unpacker = root == "/" ? nil : Unpacker(try top.status(root), process: geteuid())
     directory = top.release()
-    walk = PathWalk(root: directory, hasCopies: root != "/" && CopiedLinks.areIn(directory))
-    self.walksByStep = walksByStep || walk.hasCopies
+    walk = PathWalk(root: directory, hasCopies: root != "/" && CopiedLinks.areIn(directory), isWhole: root == "/")
+    self.walksByStep = walksByStep || walk.knowsMore
   }
 
   deinit { close(directory) }
@@ -300,7 +300,7 @@ public final class System: Sendable {
   }
 
   private func readLink(_ path: String) -> String? {
-    if walk.hasCopies {
+    if walk.knowsMore {
       memory.withLock { _ = $0.visited.insert(path) }
       return walk.link(path)
     }

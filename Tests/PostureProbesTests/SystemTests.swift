@@ -62,6 +62,20 @@ struct SystemTests {
     #expect(try System(root: tree.root).link(path) == nil)
   }
 
+  @Test func `a copy that lost the links to the folders below usr is read as if it had them`() throws {
+    let tree = try FixtureTree([
+      "/usr/lib/security/module": "x", "/usr/bin/sh": "y", "/sbin/init": "z", "/usr/sbin/no": "",
+    ])
+    tree.link("/etc/unit", to: "/lib/security/module")
+    let system = try System(root: tree.root)
+    for path in ["/lib/security/module", "/etc/unit", "/lib/../lib/security/module"] {
+      #expect(try system.read(path).text == "x", "\(path)")
+    }
+    #expect(try system.list("/bin") == ["sh"])
+    #expect(system.link("/bin") == "usr/bin" && system.link("/lib64") == nil)
+    #expect(!system.exists("/sbin/no") && !system.exists("/lib64"))
+  }
+
   @Test func `in an ordinary tree a path in a file is text`() throws {
     let tree = try FixtureTree(["/usr/bin/sh": "x", "/etc/path": "/usr/bin/sh"])
     tree.link("/bin", to: "usr/bin")

@@ -113,8 +113,12 @@ struct AccountsTests {
 
   @Test(arguments: [
     ("files sss", "", []), ("files sss", "/etc/sssd/sssd.conf", ["external:sss"]),
-    ("files [NOTFOUND=return] ldap", "", ["external:ldap"]), ("files systemd winbind", "", ["external:winbind"]),
-    ("compat", "", ["external:nis"]), ("files", "", []),
+    // Who is not in the files is looked for no further.
+    ("files [NOTFOUND=return] ldap", "", []), ("files [!SUCCESS=return] ldap", "", []),
+    ("files [ UNAVAIL=return notfound=return ] ldap", "", []), ("files [!NOTFOUND=return] ldap", "", ["external:ldap"]),
+    ("files [SUCCESS=return] ldap", "", ["external:ldap"]), ("files systemd winbind", "", ["external:winbind"]),
+    ("compat", "", ["external:nis"]), ("files", "", []), ("compat\npasswd_compat: ldap", "", ["external:ldap"]),
+    ("compat\npasswd_compat: sss", "", []), ("compat ldap\npasswd_compat: ldap", "", ["external:ldap"]),
   ])
   func `directories are subjects of their own`(line: String, file: String, subjects: [String]) throws {
     var files = ["/etc/passwd": "root:x:0:0::/:/bin/sh\n+::::::\n", "/etc/nsswitch.conf": "passwd: \(line) # x\n"]

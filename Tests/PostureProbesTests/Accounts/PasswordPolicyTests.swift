@@ -60,6 +60,8 @@ struct PasswordPolicyTests {
     // A refusal that is passed over leaves pam_unix, which may not ask for itself, without a password.
     ("password optional pam_pwquality.so\n", true), ("password optional pam_pwquality.so\n\(asking)", false),
     ("password requisite pam_pwquality\n", false), ("password requisite pam_pwquality.so enforcing=0\n", false),
+    // What pam_unix has stored stays stored, whatever is said of it afterwards.
+    ("password required pam_unix.so\npassword required pam_pwquality.so\n", false),
     ("password required pam_pwquality.so\n", true), ("password [success=1 default=bad] pam_gone.so\n", false),
     ("password sufficient pam_permit.so\npassword requisite pam_pwquality.so\n", false),
     ("password requisite pam_passwdqc.so min=disabled,24,11,8,7\n", true),

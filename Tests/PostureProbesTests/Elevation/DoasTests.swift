@@ -126,6 +126,20 @@ struct SuTests {
     people.tree.link("/bin/su", to: "busybox")
     #expect(try people.answer("su") == "required passcode")
   }
+
+  @Test(arguments: [
+    ("*", PeopleTree.hash, "required passcode"), ("*", "!", "closed"), ("*", "", "notRequired"),
+    ("!", PeopleTree.hash, "closed"), ("##root", PeopleTree.hash, "closed"),
+    (PeopleTree.hash, "!", "required passcode"),
+  ])
+  func `BusyBox asks shadow where passwd has a cross or a star`(field: String, hash: String, wanted: String) throws {
+    let people = try PeopleTree([
+      "/bin/busybox": "", "/etc/shadow": "root:\(hash):19700::::::\n",
+      "/etc/passwd": "root:\(field):0:0::/root:/bin/sh\nalice:x:1000:1000::/home/alice:/bin/sh\n",
+    ])
+    people.tree.link("/bin/su", to: "busybox")
+    #expect(try people.answer("su") == wanted)
+  }
 }
 
 struct GroupTests {

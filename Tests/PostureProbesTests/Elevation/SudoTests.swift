@@ -254,13 +254,17 @@ struct SudoTests {
   }
 
   @Test func `without PAM the shadow file decides`() throws {
-    let tree = try FixtureTree([
-      "/etc/passwd": "root:x:0:0::/root:/bin/sh\nann:x:1000:1000::/home/ann:/bin/sh\n",
-      "/etc/shadow": "root:*:1::::::\nann::1::::::\n", "/etc/group": "root:x:0:\n",
-    ])
-    try tree.write("/etc/sudoers", "ann ALL=(ALL) ALL\n", mode: 0o440)
-    let doors = AuthPolicyProbe().run(on: try System(root: tree.root)).doors
-    #expect(doors.first { $0.name == "sudo" }?.answer == .notRequired)
+    for (field, hash, answer) in [
+      ("x", "", Answer.notRequired), ("*", "", .notRequired), ("", PeopleTree.hash, .required),
+    ] {
+      let tree = try FixtureTree([
+        "/etc/passwd": "root:x:0:0::/root:/bin/sh\nann:\(field):1000:1000::/home/ann:/bin/sh\n",
+        "/etc/shadow": "root:*:1::::::\nann:\(hash):1::::::\n", "/etc/group": "root:x:0:\n",
+      ])
+      try tree.write("/etc/sudoers", "ann ALL=(ALL) ALL\n", mode: 0o440)
+      let doors = AuthPolicyProbe().run(on: try System(root: tree.root)).doors
+      #expect(doors.first { $0.name == "sudo" }?.answer == answer, "\(field)")
+    }
   }
 
   // MARK: People

@@ -9,7 +9,7 @@ struct PAMFilterTests {
   private static let hash = "$5$rounds=1000$saltsalt$8nWLvZp1nzQbNeZNdCNEVAd5yEdYCdN2E0rCyrnmj3."
 
   private func opening(
-    _ lines: String, _ files: [String: String] = [:], version: String = "1.7.1",
+    _ lines: String, _ files: [String: String] = [:], of name: String = "alice", version: String = "1.7.1",
     _ change: (inout PAM.Call) -> Void = { _ in }
   ) throws -> Opening? {
     let base = [
@@ -24,7 +24,7 @@ struct PAMFilterTests {
     var call = PAM.Call("login")
     call.terminal = "tty1"
     change(&call)
-    return pam.outcome(of: call, for: pam.accounts["alice"]).opening
+    return pam.outcome(of: call, for: pam.accounts[name]).opening
   }
 
   private static let password = "auth required pam_unix.so\naccount required pam_unix.so\n"
@@ -75,6 +75,69 @@ struct PAMFilterTests {
     let stack = Self.password + "account required pam_access.so\n"
     #expect(try opening(stack, ["/etc/security/access.conf": "# nobody\n-:ALL:ALL"]) == .passcode)
     #expect(try opening(stack, ["/etc/security/access.conf": "-:ALL:ALL\n+:ALL:ALL"]) == .never)
+  }
+
+  @Test func `separators other than blanks leave the blanks`() throws {
+    let stack = Self.password + "account required pam_access.so listsep=,\n"
+    for (text, wanted) in [
+      ("-:bob, alice:ALL", Opening.passcode), ("-:bob,alice:ALL", .never), ("-:bob,alice:ALL \t", .never),
+    ] {
+      #expect(try opening(stack, ["/etc/security/access.conf": text + "\n"]) == wanted, "\(text)")
+    }
+  }
+
+  // MARK: Files that are named and not there
+
+  @Test(arguments: [
+    ("account required pam_access.so accessfile=/etc/none", Opening.never),
+    ("account required pam_access.so accessfile=", .never),
+    ("account required pam_access.so accessfile=/etc/some", .passcode),
+    ("account required pam_access.so", .passcode), ("auth required pam_faillock.so preauth conf=/etc/none", .never),
+    ("auth required pam_faillock.so preauth conf=/etc/some", .passcode),
+    ("auth required pam_faillock.so preauth", .passcode),
+    ("auth sufficient pam_faillock.so authsucc conf=/etc/none", .passcode),
+    ("account required pam_faillock.so conf=/etc/none", .never),
+    ("account required pam_faillock.so conf=/etc", .passcode),
+    ("auth required pam_nologin.so file=", .passcode), ("auth required pam_nologin.so file=/etc/none", .passcode),
+    ("auth required pam_nologin.so file=/etc/some", .never), ("auth required pam_nologin.so file=/etc", .never),
+  ])
+  func `a file that a line names`(line: String, wanted: Opening) throws {
+    #expect(try opening("\(line)\n\(Self.password)", ["/etc/some": "# nothing\n"]) == wanted)
+  }
+
+  @Test func `for root nologin is as if it were not there, unless it is a folder`() throws {
+    for (line, wanted) in [
+      ("auth sufficient pam_nologin.so", Opening.passcode), ("auth required pam_nologin.so", .passcode),
+      ("auth sufficient pam_nologin.so successok", .always), ("auth required pam_nologin.so file=/etc", .never),
+    ] {
+      #expect(try opening("\(line)\n\(Self.password)", ["/etc/nologin": "soon\n"], of: "root") == wanted, "\(line)")
+    }
+  }
+
+  // MARK: Lists
+
+  static let lists: [(arguments: String, Opening?)] = [
+    ("item=user sense=allow file=/etc/users", .passcode), ("item=user sense=deny file=/etc/users", .never),
+    ("item=shell sense=deny file=/etc/lists apply=bob", .never),
+    ("item=tty sense=deny file=/etc/lists apply=bob", .passcode),
+    ("item=tty sense=deny file=/etc/lists apply=@wheel", .never), ("item=tty sense=deny file=/etc/lists", .never),
+    ("item=tty sense=allow file=/etc/lists apply=", .never), ("item=tty sense=allow file=/etc/lists apply=@", .never),
+    ("item=user sense=allow file=/etc/users onerr=success", .never), ("item=users sense=deny file=/etc/lists", .never),
+    ("onerr=succeed item=users sense=deny file=/etc/lists", .passcode),
+    ("item=user sense=allow file=/etc/users quiet", .passcode),
+    ("item=user sense=allow file=/etc/users loud=1", .never),
+    ("onerr=succeed loud=1 item=user sense=deny file=/etc/users", .passcode),
+    ("loud=1 onerr=succeed item=user sense=deny file=/etc/users", .never),
+    ("item=ruser sense=allow file=/etc/users", .never),
+    ("item=user sense=allow file=etc/users", nil), ("item=user sense=allow file=/etc/crlf", .passcode),
+    ("item=user sense=deny file=/etc/none onerr=succeed", .passcode),
+  ]
+
+  @Test(arguments: lists) func `pam_listfile takes its arguments at their word`(arguments: String, wanted: Opening?)
+    throws
+  {
+    let files = ["/etc/users": "bob\nalice\n", "/etc/lists": "/bin/bash\n/dev/tty1\n", "/etc/crlf": "\r\nalice\r\n"]
+    #expect(try opening("auth required pam_listfile.so \(arguments)\n" + Self.password, files) == wanted)
   }
 
   @Test(arguments: [

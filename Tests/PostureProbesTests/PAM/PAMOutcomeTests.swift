@@ -109,6 +109,23 @@ struct PAMOutcomeTests {
       "auth required pam_listfile.so item=user sense=deny file=/etc/none onerr=succeed\nauth required pam_unix.so",
       .passcode, .never
     ),
+    // Nobody has asked for the password that is taken.
+    ("auth required pam_unix.so use_first_pass", .never, .never),
+    ("auth required pam_unix.so nullok use_first_pass", .never, .always),
+    ("auth required pam_unix.so nullok try_first_pass", .passcode, .always),
+    ("auth required pam_unix.so use_authtok", .passcode, .never),
+    ("auth sufficient pam_fprintd.so\nauth required pam_unix.so use_first_pass", Opening([.biometric]), .never),
+    ("auth optional pam_sss.so\nauth required pam_unix.so use_first_pass", .passcode, .never),
+    ("auth optional pam_sss.so use_first_pass\nauth required pam_unix.so use_first_pass", .never, .never),
+    (
+      "auth [default=1] pam_permit.so\nauth optional pam_unix.so\nauth required pam_unix.so use_first_pass", .never,
+      .never
+    ),
+    ("auth optional pam_unix.so\nauth required pam_unix.so use_first_pass", .passcode, .never),
+    (
+      "auth required pam_google_authenticator.so forward_pass\nauth required pam_unix.so use_first_pass",
+      Opening([.code, .passcode]), .never
+    ),
     ("auth include svc", nil, nil),
     ("auth sufficient pam_rootok.so\nauth required pam_unix.so", .passcode, .never),
     ("auth required pam_access.so\nauth required pam_unix.so", .passcode, .never),
@@ -149,6 +166,23 @@ struct PAMOutcomeTests {
     #expect(try opening("1.6.1", "nullok") == .always)
     #expect(try opening("1.6.0", "nullok") == .never)
     #expect(try opening("1.6.0", "") == nil)
+  }
+
+  @Test func `pam_unix compares no hash of BSDi's`() throws {
+    let files = ["/etc/shadow": "alice:_J9..rasmTB5D3hoAd8A:19700:0:99999:7:::\n"]
+    #expect(try outcome("auth required pam_unix.so nullok", files).opening == .never)
+  }
+
+  @Test(arguments: [
+    ("auth required pam_unix.so", Opening.never), ("auth sufficient pam_permit.so\nauth required pam_unix.so", .always),
+    ("auth optional pam_unix.so\nauth required pam_permit.so", .always),
+    ("auth sufficient pam_fprintd.so\nauth required pam_unix.so", Opening([.biometric])),
+  ])
+  func `no_pass_expiry forgives whom pam_unix has not let in`(auth: String, wanted: Opening) throws {
+    let files = ["/etc/shadow": "alice:\(Self.hash):19700:0:60:7:30::\n"]
+    let account = "account required pam_unix.so no_pass_expiry"
+    #expect(try outcome(auth, account: account, files).opening == wanted)
+    #expect(try outcome(auth, account: account, files) { $0.skipsAuthentication = true }.opening == .always)
   }
 
   @Test(arguments: [

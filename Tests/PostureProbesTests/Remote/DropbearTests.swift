@@ -33,6 +33,16 @@ struct DropbearTests {
     #expect(try answer(dropbear(["/etc/conf.d/dropbear": "DROPBEAR_OPTS='\(options)'\n"])) == wanted)
   }
 
+  @Test func `its version decides where passwd and shadow differ`() throws {
+    for (field, hash, wanted) in [
+      ("", PeopleTree.hash, "unknown"), ("*", PeopleTree.hash, "unknown"), (PeopleTree.hash, "!", "unknown"),
+      ("*", "!", "closed"), (PeopleTree.hash, PeopleTree.hash, "passcode"),
+    ] {
+      let files = ["/etc/passwd": "root:\(field):0:0:root:/root:/bin/ash\n"]
+      #expect(try answer(dropbear(files, root: hash)) == wanted, "\(field) \(hash)")
+    }
+  }
+
   @Test func `an empty password needs -B, or OpenWrt`() throws {
     #expect(try answer(dropbear(root: "")) == "closed")
     #expect(try answer(dropbear(["/etc/default/dropbear": "DROPBEAR_EXTRA_ARGS=\" -B\"\n"], root: "")) == "notRequired")

@@ -219,6 +219,27 @@ struct SSHDTests {
     }
   }
 
+  static let rowsOfShadow: [(field: String, shadow: String, String)] = [
+    ("", "\(PeopleTree.hash):1::::::", both), (PeopleTree.hash, "!:1::::::", "closed"),
+    ("*", "\(PeopleTree.hash):1::::::", both),
+    (PeopleTree.hash, ":1::::::", "notRequired"), ("", "\(PeopleTree.hash):1:::::1:", "closed"),
+    ("x", "\(PeopleTree.hash):1:::::20454:", both), ("x", "\(PeopleTree.hash):1:::::20453:", "closed"),
+  ]
+
+  @Test(arguments: rowsOfShadow)
+  func `without PAM shadow's row counts whatever passwd has, up to its last day`(
+    field: String, shadow: String, wanted: String
+  ) throws {
+    let people = try keyed("UsePAM no\nPermitEmptyPasswords yes\n")
+    try people.tree.write("/etc/passwd", "alice:\(field):1000:1000::/home/alice:/bin/bash\n")
+    try people.tree.write("/etc/shadow", "alice:\(shadow)\n")
+    let system = try System(root: people.tree.root, now: 20_454 * 86_400 + 1)
+    let door = AuthPolicyProbe().run(on: system).doors.first { $0.name == "ssh@sshd" && $0.subject == "alice" }
+    let sets = door?.opening?.sets.map { $0.factors.map(\.name).joined(separator: "+") }.joined(separator: "|") ?? ""
+    let answer = door?.answer == .required ? "required \(sets)" : door?.answer.rawValue
+    #expect(answer == wanted, "\(field) \(shadow)")
+  }
+
   @Test func `an expired account is refused with a key`() throws {
     let people = try keyed("UsePAM yes\n")
     try people.tree.write("/etc/shadow", "alice:\(PeopleTree.hash):19700:0:99999:7::100:\n")

@@ -23,6 +23,10 @@ struct Account: Sendable {
   var isUnshadowed: Bool
   /// True where passwd has "x" and shadow has no row: pam_unix answers PAM_AUTHINFO_UNAVAIL.
   var hasNoShadowRow: Bool
+  /// The second field of passwd(5).
+  var field = "x"
+  /// What shadow has where passwd's field does not send there.
+  var shadowRow: AccountReader.Secret?
   /// Names of the primary and the supplementary groups.
   var groups: Set<String>
   /// Where the password's state was read.

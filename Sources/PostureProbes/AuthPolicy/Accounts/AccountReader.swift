@@ -34,8 +34,9 @@ struct AccountReader {
 
   /// Without a configuration of sssd nobody comes from there.
   var externalSources: [String] {
-    let isCompatNIS = sources.usesCompat && hasCompatRow
-    return sources.external.filter { $0 != "sss" || NameSources.hasSSSD(system) } + (isCompatNIS ? ["nis"] : [])
+    let compat = sources.usesCompat && hasCompatRow ? sources.externalCompat : []
+    let all = sources.external + compat.filter { !sources.external.contains($0) }
+    return all.filter { $0 != "sss" || NameSources.hasSSSD(system) }
   }
 
   private var hasCompatRow = false
@@ -111,7 +112,9 @@ struct AccountReader {
     else { return }
     let home = fields.count > 5 ? fields[5] : ""
     let shell = fields.dropFirst(6).joined(separator: ":")
-    let secret = Secret(fields, shadows(of: fields[0], uid), Place(path, line: row.line))
+    let shadows = shadows(of: fields[0], uid)
+    let secret = Secret(fields, shadows, Place(path, line: row.line))
+    let other = secret.isUnshadowed ? Secret([fields[0], "x"], shadows, secret.place) : nil
     if secret.isTooCostly {
       let cause = Cause(
         "hashTooCostly", observed: "\(fields[0]): the hash asks for more rounds than are tried",
@@ -124,8 +127,10 @@ struct AccountReader {
         name: fields[0], uid: uid, gid: gid, home: home, shell: shell, kind: kind(uid, shell),
         password: secret.field.password, scheme: secret.field.scheme,
         account: Accounts.state(ageing, shell), hash: secret.hash, isUnshadowed: secret.isUnshadowed,
-        hasNoShadowRow: secret.hasNoShadowRow, groups: groups.groups(of: fields[0], primary: gid),
-        place: secret.place, source: source, ageing: ageing, age: secret.age))
+        hasNoShadowRow: secret.hasNoShadowRow, field: fields[1],
+        shadowRow: other?.hasNoShadowRow == false ? other : nil,
+        groups: groups.groups(of: fields[0], primary: gid), place: secret.place, source: source, ageing: ageing,
+        age: secret.age))
   }
 
   private func kind(_ uid: UInt32, _ shell: String) -> Subject.Kind {
@@ -134,7 +139,7 @@ struct AccountReader {
   }
 
   /// Where the password of a row is, and what it is.
-  private struct Secret {
+  struct Secret: Sendable {
     var field: PasswordField
     var hash: String?
     var age: PasswordAge?
@@ -144,7 +149,7 @@ struct AccountReader {
 
     var isTooCostly: Bool { field.isTooCostly }
 
-    init(_ fields: [String], _ shadows: [ShadowTable], _ place: Place) {
+    fileprivate init(_ fields: [String], _ shadows: [ShadowTable], _ place: Place) {
       self.place = place
       guard fields[1] == "x" || fields[1] == "##\(fields[0])" else {
         isUnshadowed = true

@@ -5,6 +5,8 @@ struct NameSources: Sendable {
   private(set) var group = ["files"]
   private(set) var sudoers = ["files"]
   private(set) var netgroup = ["files"]
+  /// Where the `+` rows of compat bring people in from.
+  private(set) var passwdCompat = ["nis"]
 
   init() {}
 
@@ -19,11 +21,13 @@ struct NameSources: Sendable {
     // Without a line of its own, shadow follows passwd's default.
   }
 
-  private mutating func set(_ database: String, _ sources: [String]) {
+  private mutating func set(_ database: String, _ words: [String]) {
+    let sources = words.filter { !$0.hasPrefix("[") }
     guard !sources.isEmpty else { return }
     switch database {
-    case "passwd": passwd = sources
-    case "shadow": shadow = sources
+    case "passwd": passwd = Self.asked(words)
+    case "passwd_compat": passwdCompat = Self.asked(words)
+    case "shadow": shadow = Self.asked(words)
     case "group": group = sources
     case "sudoers": sudoers = sources
     case "netgroup": netgroup = sources
@@ -31,20 +35,43 @@ struct NameSources: Sendable {
     }
   }
 
-  /// The names, without the actions in brackets.
+  /// The names, and each action that stands in brackets, behind a bracket.
   private static func sources(_ text: Substring) -> [String] {
-    var names: [String] = []
+    var words: [String] = []
     var isAction = false
     for word in text.words() {
       if word.hasPrefix("[") { isAction = true }
-      if !isAction { names.append(String(word)) }
+      words.append(isAction ? "[" + word.filter { $0 != "[" && $0 != "]" } : String(word))
       if word.ends(with: "]") { isAction = false }
+    }
+    return words
+  }
+
+  /// The names as far as somebody is looked for who is in none of them: a file that is there can say no more than that,
+  /// and an action may make that the end. Whether a service is there to say it cannot be seen.
+  private static func asked(_ words: [String]) -> [String] {
+    var names: [String] = []
+    for word in words {
+      if !word.hasPrefix("[") {
+        names.append(word)
+      } else if isEnd(word), names.last.map(files.contains) ?? false {
+        break
+      }
     }
     return names
   }
 
+  private static let files: Set<String> = ["files", "compat", "db"]
+
+  /// `[NOTFOUND=return`, or all but another status.
+  private static func isEnd(_ action: String) -> Bool {
+    let parts = ASCII.lowercased(action).dropFirst().split(separator: "=")
+    guard parts.count == 2, parts[1] == "return" else { return false }
+    return parts[0] == "notfound" || (parts[0].hasPrefix("!") && parts[0] != "!notfound")
+  }
+
   /// The rows of /etc/passwd count.
-  var usesFiles: Bool { passwd.contains { ["files", "compat", "db"].contains($0) } }
+  var usesFiles: Bool { passwd.contains(where: Self.files.contains) }
   var usesCompat: Bool { passwd.contains("compat") }
 
   /// Sources whose people are on this disk, or that have none.
@@ -60,4 +87,6 @@ struct NameSources: Sendable {
 
   /// Sources of people that cannot be read here: sss, ldap, winbind …
   var external: [String] { passwd.filter { !Self.local.contains($0) } }
+  /// The same for those whom rows of compat bring in.
+  var externalCompat: [String] { passwdCompat.filter { !Self.local.contains($0) } }
 }

@@ -29,6 +29,9 @@ struct PasswordAge: Hashable, Sendable {
     return CNumber.orNone(fields[index]).map { Int(Int32(bitPattern: $0)) }
   }
 
+  /// What sshd makes of it without PAM: the last day is one on which the account is still good.
+  func isOver(day: Int) -> Bool { expiry != -1 && day > expiry }
+
   /// What pam_unix makes of it on that day.
   func state(day: Int) -> Account.Ageing {
     if expiry >= 0, day >= expiry { return .expired }

@@ -128,18 +128,23 @@ extension PAM {
     guard case .success(let stacks) = stacks(of: service), stacks.own.doubt == nil else { return false }
     let entries = stacks[.password]
     var isTaken = false
+    var isStored = false
+    var hasRefused = false
     let code = Evaluator.run(entries) { index in
       let entry = entries[index]
       let mayAsk = !entry.arguments.contains("use_authtok")
       if entry.place == place {
         // pam_passwdqc leaves a password to others that others have asked for.
         isTaken = mayAsk || entry.name != "passwdqc"
+        hasRefused = true
         return Code(20)
       }
       guard modules.has(entry.module) else { return .moduleUnknown }
       // What was refused is taken away, and a module that may not ask for another fails.
       if isTaken, !mayAsk { return Code(20) }
       if mayAsk, Self.askingModules.contains(entry.name) { isTaken = false }
+      // Who comes later refuses what is in shadow already.
+      if entry.name == "unix", !hasRefused { isStored = true }
       switch entry.name {
       case "deny": return Code(20)
       // Sources that do not know a local user.
@@ -148,7 +153,7 @@ extension PAM {
       default: return .success
       }
     }
-    return code != .success
+    return code != .success && !isStored
   }
 }
 

@@ -9,8 +9,10 @@ enum ProofWithoutPAM {
   }
 
   /// Which factors of `account` open; with `takesEmpty` an empty field lets in, without a question or with an empty answer.
-  static func outcome(for account: Account?, takesEmpty: Bool) -> PAM.Outcome {
-    guard let account else { return PAM.Outcome(opening: nil, because: [Reason("account.external")], cause: nil) }
+  static func outcome(for account: Account?, by rule: ShadowRule = .crossed, takesEmpty: Bool) -> PAM.Outcome {
+    guard let account = account?.seen(by: rule) else {
+      return PAM.Outcome(opening: nil, because: [Reason("account.external")], cause: nil)
+    }
     let reasons = [Reason("shadow.\(account.password.rawValue)", account.place)]
     switch account.password {
     case .set: return PAM.Outcome(opening: .passcode, because: reasons, cause: nil)

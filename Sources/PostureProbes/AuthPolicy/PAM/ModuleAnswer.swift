@@ -18,11 +18,32 @@ extension PAM {
     var grant: Cause?
     /// Why it cannot be told what it returns.
     var doubt: Cause?
+    /// It asks for a password where none was asked for before, and leaves it to those that follow.
+    var asksPassword = false
+    /// It takes the password that another has asked for, and asks for none itself.
+    var takesFirstPassword = false
+    /// It is pam_unix, and tells its account function how it went.
+    var isUnix = false
 
     var factors: FactorSet { ways.reduce(FactorSet.none) { $0.union($1.needs) } }
 
-    func choices(with factors: FactorSet) -> Evaluator.Choices {
-      ways.filter { $0.needs.isSubset(of: factors) }.map(\.codes)
+    func choices(with factors: FactorSet, _ handle: Handle) -> Evaluator.Choices {
+      if takesFirstPassword, !handle.hasPassword { return [[.authenticationError]] }
+      return ways.filter { $0.needs.isSubset(of: factors) }.map(\.codes)
+    }
+
+    func leave(_ code: Code, _ handle: inout Handle) {
+      if asksPassword { handle.hasPassword = true }
+      if isUnix { handle.cameByUnix = code == .success }
+    }
+
+    /// The answer of a module that asks for a password, unless its line forbids that.
+    func asking(_ question: ModuleQuestion) -> ModuleAnswer {
+      guard question.group == .auth else { return self }
+      var answer = self
+      answer.asksPassword = !question.has("use_first_pass")
+      answer.takesFirstPassword = !answer.asksPassword && ways.contains { $0.codes.contains(.success) }
+      return answer
     }
 
     /// The same code whatever anybody does.
@@ -50,8 +71,8 @@ extension PAM {
     let account: Account?
     let group: Group
     var entry: Entry
-    /// Names of the modules in the auth stack of the same call.
-    var authModules: Set<String> = []
+    /// In the account phase: pam_unix was the one that let the user in.
+    var cameByUnix = false
 
     var system: System { pam.system }
     var accounts: Accounts { pam.accounts }

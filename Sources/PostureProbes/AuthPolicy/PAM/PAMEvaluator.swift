@@ -19,18 +19,31 @@ extension PAM {
     }
 
     private let entries: [Entry]
-    private let goal: Set<Code>
-    private let choices: (Int) -> Choices
+    private let goal: (Code, Handle) -> Bool
+    private let choices: (Int, Handle) -> Choices
+    private let leave: (Int, Code, inout Handle) -> Void
     private var memory: [State: Result] = [:]
     private var steps = 0
 
     /// Far more states than a real stack has.
     private static let maximalSteps = 50_000
 
-    init(_ entries: [Entry], goal: Set<Code>, choices: @escaping (Int) -> Choices) {
+    /// `leave`: what an entry that returned this code has left.
+    init(
+      _ entries: [Entry], goal: @escaping (Code, Handle) -> Bool, leave: @escaping (Int, Code, inout Handle) -> Void,
+      choices: @escaping (Int, Handle) -> Choices
+    ) {
       self.entries = entries
       self.goal = goal
       self.choices = choices
+      self.leave = leave
+    }
+
+    /// Entries that leave nothing to one another.
+    init(_ entries: [Entry], goal: Set<Code>, choices: @escaping (Int) -> Choices) {
+      self.init(
+        entries, goal: { code, _ in goal.contains(code) }, leave: { _, _, _ in },
+        choices: { index, _ in choices(index) })
     }
 
     /// Whether the goal can be reached.
@@ -57,16 +70,17 @@ extension PAM {
         state.skipSubstacks(entries)
         let index = state.index
         guard index < entries.count else {
-          return Result(value: goal.contains(state.final) ? .yes : .no, path: path)
+          return Result(value: goal(state.final, state.handle) ? .yes : .no, path: path)
         }
-        let options = entries[index].fixedCode.map { [[$0]] } ?? choices(index)
+        let options = entries[index].fixedCode.map { [[$0]] } ?? choices(index, state.handle)
         guard options.count == 1, options[0].count == 1 else {
           let result = branch(options, state)
           return Result(value: result.value, path: path + result.path)
         }
         // Nobody has a choice here: there is nothing to remember.
+        leave(index, options[0][0], &state.handle)
         switch state.step(entries, options[0][0]) {
-        case .end(let code): return Result(value: goal.contains(code) ? .yes : .no, path: path + [index])
+        case .end(let code): return Result(value: goal(code, state.handle) ? .yes : .no, path: path + [index])
         case .next(let counts): if counts { path.append(index) }
         }
       }
@@ -102,9 +116,10 @@ extension PAM {
 
     private mutating func after(_ code: Code, _ state: State) -> Result {
       var next = state
+      leave(state.index, code, &next.handle)
       switch next.step(entries, code) {
       case .end(let code):
-        return Result(value: goal.contains(code) ? .yes : .no, path: [state.index])
+        return Result(value: goal(code, next.handle) ? .yes : .no, path: [state.index])
       case .next(let counts):
         var result = value(next)
         if counts { result.path.insert(state.index, at: 0) }
@@ -122,6 +137,7 @@ extension PAM {
     }
 
     var index = 0
+    var handle = Handle()
     private var previousLevel = 0
     private var now = Saved()
     /// The state at the entry of each level; level 0 at the start.

@@ -50,17 +50,31 @@ extension PAM {
 
       var factors: FactorSet { answers.reduce(FactorSet.none) { $0.union($1.factors) } }
 
-      func result(with factors: FactorSet, goal: Set<Code>) -> Evaluator.Result {
-        var evaluator = Evaluator(entries, goal: goal) { answers[$0].choices(with: factors) }
+      /// `cameByUnix`: the goal counts only where pam_unix was the one that let the user in, or was not.
+      func result(with factors: FactorSet, goal: Set<Code>, cameByUnix: Bool? = nil) -> Evaluator.Result {
+        var evaluator = Evaluator(
+          entries,
+          goal: { code, handle in goal.contains(code) && (cameByUnix == nil || handle.cameByUnix == cameByUnix) },
+          leave: { index, code, handle in answers[index].leave(code, &handle) },
+          choices: { index, handle in answers[index].choices(with: factors, handle) })
         return evaluator.evaluate()
       }
+
+      func differs(from other: Phase) -> Bool { zip(answers, other.answers).contains { $0.ways != $1.ways } }
+    }
+
+    /// An account phase, and after which authentication it comes; nil: after any.
+    private struct Admission {
+      var cameByUnix: Bool?
+      var phase: Phase
     }
 
     private struct Phases {
       var auth: Phase?
-      var account: Phase?
+      /// Two where it makes a difference whether pam_unix was the one that let the user in.
+      var account: [Admission]
 
-      var all: [Phase] { [auth, account].compactMap { $0 } }
+      var all: [Phase] { (auth.map { [$0] } ?? []) + account.map(\.phase) }
 
       func doubt(_ stacks: ServiceStacks) -> Cause? {
         stacks.own.doubt ?? (all.contains { $0.isBorrowed } ? stacks.other.doubt : nil)
@@ -68,23 +82,32 @@ extension PAM {
     }
 
     private func phases(_ stacks: ServiceStacks) -> Phases {
-      let modules = call.skipsAuthentication ? [] : Set(stacks[.auth].map(\.name))
-      return Phases(
-        auth: call.skipsAuthentication ? nil : phase(stacks, .auth, modules),
-        account: call.withAccountPhase ? phase(stacks, .account, modules) : nil)
+      Phases(
+        auth: call.skipsAuthentication ? nil : phase(stacks, .auth),
+        account: call.withAccountPhase ? admissions(stacks) : [])
     }
 
-    private func phase(_ stacks: ServiceStacks, _ group: Group, _ modules: Set<String>) -> Phase {
+    private func admissions(_ stacks: ServiceStacks) -> [Admission] {
+      let phase = phase(stacks, .account)
+      let minds = phase.entries.contains { $0.arguments.contains { $0.hasPrefix("no_pass_expiry") } }
+      guard minds, !call.skipsAuthentication else { return [Admission(phase: phase)] }
+      let afterUnix = self.phase(stacks, .account, cameByUnix: true)
+      guard afterUnix.differs(from: phase) else { return [Admission(phase: phase)] }
+      return [Admission(cameByUnix: true, phase: afterUnix), Admission(cameByUnix: false, phase: phase)]
+    }
+
+    private func phase(_ stacks: ServiceStacks, _ group: Group, cameByUnix: Bool = false) -> Phase {
       let entries = stacks[group]
       return Phase(
-        entries: entries, answers: entries.map { answer(of: $0, group, modules) }, isBorrowed: stacks.isBorrowed(group))
+        entries: entries, answers: entries.map { answer(of: $0, group, cameByUnix) },
+        isBorrowed: stacks.isBorrowed(group))
     }
 
-    private func answer(of entry: Entry, _ group: Group, _ modules: Set<String>) -> ModuleAnswer {
+    private func answer(of entry: Entry, _ group: Group, _ cameByUnix: Bool) -> ModuleAnswer {
       guard entry.kind == .module else { return .fixed(.mustFail) }
       return ModuleModels.answer(
         ModuleQuestion(
-          pam: pam, call: call, account: account, group: group, entry: entry, authModules: modules))
+          pam: pam, call: call, account: account, group: group, entry: entry, cameByUnix: cameByUnix))
     }
 
     // MARK: Every set of factors
@@ -98,7 +121,7 @@ extension PAM {
 
     private func outcome(_ phases: Phases) -> Outcome {
       var factors = phases.all.reduce(FactorSet.none) { $0.union($1.factors) }
-      if phases.account != nil { factors = factors.union(renewal.factors) }
+      if !phases.account.isEmpty { factors = factors.union(renewal.factors) }
       let sets = factors.subsets.sorted { ($0.factors.count, $0.rawValue) < ($1.factors.count, $1.rawValue) }
       var trials: [Trial] = []
       for set in sets where !trials.contains(where: { $0.value == .yes && $0.factors.isSubset(of: set) }) {
@@ -120,10 +143,19 @@ extension PAM {
         cause: opening.answer == .notRequired ? openCause(open[0]) : nil)
     }
 
+    /// The best that can be had, where there is more than one admission.
     private func trial(_ factors: FactorSet, _ phases: Phases) -> Trial {
+      let trials = phases.account.map { trial(factors, phases.auth, $0) }
+      return trials.max { $0.value < $1.value } ?? trial(factors, phases.auth, nil)
+    }
+
+    private func trial(_ factors: FactorSet, _ auth: Phase?, _ admission: Admission?) -> Trial {
       var trial = Trial(factors: factors, value: .yes, steps: [])
-      if let auth = phases.auth { add(auth, auth.result(with: factors, goal: [.success]), to: &trial) }
-      guard trial.value != .no, let account = phases.account else { return trial }
+      if let auth {
+        let proof = auth.result(with: factors, goal: [.success], cameByUnix: admission?.cameByUnix)
+        add(auth, proof, to: &trial)
+      }
+      guard trial.value != .no, let account = admission?.phase else { return trial }
       let entered = account.result(with: factors, goal: [.success, .newTokenRequired])
       add(account, entered, to: &trial)
       guard trial.value != .no else { return trial }

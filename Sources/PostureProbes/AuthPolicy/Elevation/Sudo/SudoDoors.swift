@@ -162,7 +162,7 @@ struct SudoDoors {
     if decision.whose == .root, account == nil { return .never }
     guard !isWithoutPAM else {
       return decision.asksPassword
-        ? ProofWithoutPAM.outcome(for: account, takesEmpty: true)
+        ? ProofWithoutPAM.outcome(for: account, by: .anyRow, takesEmpty: true)
         : PAM.Outcome(opening: .always, because: [], cause: nil)
     }
     var call = PAM.Call(service)

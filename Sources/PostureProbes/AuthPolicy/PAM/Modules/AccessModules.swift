@@ -33,6 +33,7 @@ extension PAM {
 
     private func answer() -> ModuleAnswer {
       var decision = Decision()
+      if let file = question.value("accessfile"), file.isEmpty || isMissing(file) { return .fixed(.abort) }
       for path in paths {
         do throws(System.Unreadable) {
           if apply(try question.system.read(path).text, &decision) { return answer(decision) }
@@ -42,6 +43,12 @@ extension PAM {
       }
       decision.codes.append(.success)
       return answer(decision)
+    }
+
+    /// The module gives up where the file that its line names is not there.
+    private func isMissing(_ path: String) -> Bool {
+      do throws(System.Unreadable) { _ = try question.system.status(path) } catch { return error == .missing }
+      return false
     }
 
     /// A file that is named stands alone; else the ordinary one, then those of the folder, the vendor's under them.
@@ -74,10 +81,10 @@ extension PAM {
       // The module passes over a line that does not end.
       let lines = text.lines()
       for line in text.ends(with: "\n") ? lines[...] : lines.dropLast() where !line.hasPrefix("#") {
-        let parts = line.split(separator: colon, maxSplits: 2)
+        let parts = withoutTail(line).split(separator: colon, maxSplits: 2)
         guard parts.count == 3, let sign = parts[0].first, sign == "+" || sign == "-" else { continue }
         let code: Code = sign == "+" ? .success : .permissionDenied
-        let lists = parts[1...].map { part in part.split { separators.contains($0) }.map(\.trimmed) }
+        let lists = parts[1...].map { part in part.split { separators.contains($0) }.map(String.init) }
         let isMeant = list(lists[0], isUser)
         guard isMeant != false else { continue }
         let isHere = list(lists[1], isOrigin)
@@ -93,6 +100,12 @@ extension PAM {
         }
       }
       return false
+    }
+
+    private func withoutTail(_ line: Substring) -> Substring {
+      var line = line
+      while line.last?.isWhitespace ?? false { line.removeLast() }
+      return line
     }
 
     private func list(_ words: [String], _ matches: (String) -> Bool?) -> Bool? {

@@ -4,11 +4,27 @@ extension PAM {
   /// pam_faillock: counts failures, and lets nobody in while there are too many.
   struct FailLock {
     static let answer: ModuleModels.Model = { question in
+      if let path = question.value("conf"), let failure = failure(path, question) { return failure }
       let settings = FailLockSettings(question.system, question.arguments)
       if question.group == .account { return .fixed(.success) }
       // Without a word it does what it does before the proof.
       let mode = question.arguments.last { ["preauth", "authfail", "authsucc"].contains($0) } ?? "preauth"
       return answer(question, mode, settings)
+    }
+
+    /// Without the file that its line names it does nothing but fail.
+    private static func failure(_ path: String, _ question: ModuleQuestion) -> ModuleAnswer? {
+      do throws(System.Unreadable) {
+        _ = try question.system.read(path)
+        return nil
+      } catch {
+        switch error {
+        case .missing: return .fixed(.serviceError)
+        // A folder opens like a file that is empty.
+        case .notRegular: return path.isEmpty ? .fixed(.serviceError) : nil
+        default: return question.anything(question.unreadable(path, error))
+        }
+      }
     }
 
     private static func answer(_ question: ModuleQuestion, _ mode: String, _ settings: FailLockSettings)

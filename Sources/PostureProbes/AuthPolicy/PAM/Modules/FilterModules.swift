@@ -24,8 +24,9 @@ extension PAM.ModuleModels {
   private static let nologin: Model = { question in
     let ordinary: PAM.Code = question.has("successok") ? .success : .ignore
     let path = question.value("file") ?? ["/run/nologin", "/etc/nologin"].first(where: question.system.exists)
-    guard let path, question.system.exists(path) else { return .fixed(ordinary) }
-    var answer = PAM.ModuleAnswer.fixed(question.account?.isRoot == true ? .success : .authenticationError)
+    guard let path, !path.isEmpty, let status = try? question.system.status(path) else { return .fixed(ordinary) }
+    let code = question.account?.isRoot == true ? ordinary : .authenticationError
+    var answer = PAM.ModuleAnswer.fixed(status.kind == .directory ? .systemError : code)
     answer.because = [Reason("nologin", file: path)]
     return answer
   }

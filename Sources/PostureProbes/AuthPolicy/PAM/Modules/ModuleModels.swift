@@ -29,8 +29,10 @@ extension PAM {
         return answer
       }
       if let model = table[name] { return model(question) }
-      return question.anything(
+      var answer = question.anything(
         Cause("pamModuleNotModelled", observed: "\(question.entry.module) decides, and is not modelled"))
+      answer.asksPassword = true
+      return answer
     }
 
     /// Modules that went away, for trees that do not show which are installed.
@@ -51,7 +53,13 @@ extension PAM {
       { question in .fixed((question.group == .auth ? auth : account) ?? .moduleUnknown) }
     }
 
-    /// Modules that ask nothing and stand in nobody's way.
+    /// The same, of a module that may have a password for those that follow.
+    private static func asking(_ auth: Code, _ account: Code?) -> Model {
+      let model = always(auth, account)
+      return { question in model(question).asking(question) }
+    }
+
+    /// Modules that ask for no proof and stand in nobody's way.
     private static let plain: [String: Model] = [
       "permit": permit,
       "deny": always(.authenticationError, .authenticationError),
@@ -59,15 +67,15 @@ extension PAM {
       "env": always(.ignore, .serviceError), "group": always(.ignore, nil), "faildelay": always(.ignore, nil),
       "issue": always(.ignore, nil), "keyinit": always(.ignore, nil), "mail": always(.ignore, nil),
       "lastlog": inactivity, "lastlog2": always(.ignore, .success),
-      "loginuid": always(nil, .ignore), "selinux": always(.authenticationError, nil),
+      "loginuid": loginUID, "selinux": always(.authenticationError, nil),
       "limits": always(nil, nil), "umask": always(nil, nil), "mkhomedir": always(nil, nil), "motd": always(nil, nil),
       "namespace": always(nil, nil), "systemd": always(nil, nil), "elogind": always(nil, nil),
       "tty_audit": always(nil, nil), "setquota": always(nil, nil), "xauth": always(nil, nil),
       "ck_connector": always(nil, nil), "pwquality": always(nil, nil), "cracklib": always(nil, nil),
       "passwdqc": always(nil, nil), "pwhistory": always(nil, nil), "console": always(.ignore, nil),
-      "gdm": passphrase, "tally2": tally, "tally": tally, "systemd_loadkey": always(.ignore, nil),
+      "gdm": passphrase, "tally2": tally, "tally": tally, "systemd_loadkey": asking(.ignore, nil),
       "fscrypt": always(.ignore, .success),
-      "ecryptfs": always(.ignore, nil), "mount": always(.ignore, .success), "postgresok": always(.ignore, .success),
+      "ecryptfs": asking(.ignore, nil), "mount": asking(.ignore, .success), "postgresok": always(.ignore, .success),
       "exec": command, "gnome_keyring": sideEffect, "kwallet5": sideEffect, "kwallet": sideEffect,
       "kwallet6": sideEffect,
       "ssh_add": sideEffect, "gnupg": sideEffect, "keyring": sideEffect,
@@ -81,7 +89,16 @@ extension PAM {
     /// Hands on the passphrase of the disk, where one was typed at boot.
     private static let passphrase: Model = { question in
       guard question.group == .auth else { return .fixed(.success) }
-      return .oneOf([.success, .authenticationUnavailable], Cause("conditionUnknown", observed: "pam_gdm.so"))
+      return ModuleAnswer.oneOf(
+        [.success, .authenticationUnavailable], Cause("conditionUnknown", observed: "pam_gdm.so")
+      ).asking(question)
+    }
+
+    /// Where the kernel does not let it write the number, as in a container, it may be content with that.
+    private static let loginUID: Model = { question in
+      guard question.group == .account else { return .fixed(.moduleUnknown) }
+      return .oneOf(
+        [.success, .ignore], Cause("conditionUnknown", observed: "pam_loginuid.so: the kernel decides"))
     }
 
     /// Counts failures, as pam_faillock does now; its binary state is not read.
@@ -105,17 +122,20 @@ extension PAM {
       let options = question.arguments.prefix { !$0.hasPrefix("/") }
       let groups = options.filter { ASCII.lowercased($0).hasPrefix("type=") }.map { $0.dropFirst(5) }
       if groups.contains(where: { $0 != question.group.rawValue }) { return .fixed(.ignore) }
-      return .oneOf(
+      var answer = ModuleAnswer.oneOf(
         [.success, .systemError, .serviceError, .ignore],
         Cause("pamModuleNotModelled", observed: "\(question.entry.module) runs a program that decides"))
+      answer.asksPassword = options.contains("expose_authtok")
+      return answer
     }
 
     /// Unlocks a store with the password that another module asked for; whether that works is told to nobody.
     private static let sideEffect: Model = { question in
       guard question.group == .auth else { return .fixed(.moduleUnknown) }
-      return .oneOf(
+      return ModuleAnswer.oneOf(
         [.success, .ignore, .serviceError, .authenticationError],
-        Cause("pamModuleNotModelled", observed: "\(question.entry.module) decides whether somebody gets in"))
+        Cause("pamModuleNotModelled", observed: "\(question.entry.module) decides whether somebody gets in")
+      ).asking(question)
     }
   }
 }

@@ -7,7 +7,7 @@ extension PAM.ModuleModels {
     "unix": PAM.UnixModule.answer, "unix_auth": PAM.UnixModule.answer, "unix_acct": PAM.UnixModule.answer,
     "unix_ng": PAM.UnixModule.answer, "tcb": PAM.UnixModule.answer, "extrausers": extrausers,
     "fprintd": fprintd, "fprint": fprintd, "howdy": face,
-    "u2f": PAM.SecurityKeyModule.answer, "google_authenticator": PAM.OneTimeCodeModule.answer,
+    "u2f": PAM.SecurityKeyModule.answer, "google_authenticator": oneTimeCode,
     "sss": directory("sss"), "ldap": directory("ldap"), "winbind": directory("winbind"), "krb5": kerberos,
     "lsass": directory("lsass"), "systemd_home": systemdHome, "pkcs11": smartCard, "p11": smartCard,
     "poldi": smartCard,
@@ -19,10 +19,17 @@ extension PAM.ModuleModels {
     if account.source == .extrausers { return PAM.UnixModule.answer(question) }
     let path = "/var/lib/extrausers/passwd"
     guard (question.system.text(path) ?? "").lines().contains(where: { $0.hasPrefix("\(account.name):") }) else {
-      return .fixed(.userUnknown)
+      return PAM.ModuleAnswer.fixed(.userUnknown).asking(question)
     }
     return question.anything(
       Cause("conditionUnknown", observed: "\(account.name) has a second row in \(path)", evidence: [Place(path)]))
+  }
+
+  /// May ask for the password in one go with the code, and leave it to others.
+  private static let oneTimeCode: Model = { question in
+    var answer = PAM.OneTimeCodeModule.answer(question)
+    answer.asksPassword = question.group == .auth && question.has("forward_pass")
+    return answer
   }
 
   /// A finger, for whom prints are stored; never from afar.
@@ -62,7 +69,7 @@ extension PAM.ModuleModels {
   /// The password of a directory; a local account is not known there.
   private static func directory(_ source: String) -> Model {
     { question in
-      guard question.account == nil else { return localAccount(question, source) }
+      guard question.account == nil else { return localAccount(question, source).asking(question) }
       if question.group == .account {
         return .oneOf(
           [.success, .permissionDenied],
@@ -71,7 +78,8 @@ extension PAM.ModuleModels {
       return PAM.ModuleAnswer(
         ways: [
           .init(needs: .none, codes: [.authenticationError]), .init(needs: FactorSet(.passcode), codes: [.success]),
-        ])
+        ]
+      ).asking(question)
     }
   }
 
@@ -86,7 +94,8 @@ extension PAM.ModuleModels {
       ways: [
         .init(needs: .none, codes: [.authenticationError]),
         .init(needs: FactorSet(.passcode), codes: [.success, .authenticationError]),
-      ], doubt: Cause("externalAccount", observed: "the Kerberos realm cannot be asked"))
+      ], doubt: Cause("externalAccount", observed: "the Kerberos realm cannot be asked")
+    ).asking(question)
   }
 
   /// Left to other modules by `minimum_uid=`.
@@ -116,7 +125,8 @@ extension PAM.ModuleModels {
     guard question.group == .auth else { return .fixed(.success) }
     return PAM.ModuleAnswer(
       ways: [.init(needs: .none, codes: [.authenticationError])]
-        + account.homed.sets.map { .init(needs: $0, codes: [.success]) })
+        + account.homed.sets.map { .init(needs: $0, codes: [.success]) }
+    ).asking(question)
   }
 
   /// A card and its PIN; who has one cannot be seen here.
@@ -126,6 +136,7 @@ extension PAM.ModuleModels {
       ways: [
         .init(needs: .none, codes: [.authenticationUnavailable]), .init(needs: .none, codes: [.authenticationError]),
         .init(needs: FactorSet(.token), codes: [.success, .authenticationError]),
-      ], doubt: Cause("membershipUnknown", observed: "who has a smart card cannot be told"))
+      ], doubt: Cause("membershipUnknown", observed: "who has a smart card cannot be told")
+    ).asking(question)
   }
 }

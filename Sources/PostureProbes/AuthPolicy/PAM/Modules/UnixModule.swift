@@ -44,9 +44,12 @@ extension PAM {
     // MARK: auth
 
     private func authenticate() -> ModuleAnswer {
-      guard let account = question.account else { return directoryUser() }
+      guard let account = question.account else { return directoryUser().asking(question) }
       if account.name.hasPrefix("-") || account.name.hasPrefix("+") { return .fixed(.userUnknown) }
       var answer = authenticate(account)
+      // An account without a password gets in without a question.
+      if account.password != .empty || acceptsEmpty != true { answer = answer.asking(question) }
+      answer.isUnix = true
       if account.password != .set, account.password != .external {
         answer.because.append(Reason("password.\(account.password.rawValue)", account.place))
       }
@@ -54,8 +57,10 @@ extension PAM {
     }
 
     private func authenticate(_ account: Account) -> ModuleAnswer {
+      // What has no "$" is compared with bigcrypt, which makes none of these.
+      if account.scheme == "bsdicrypt" { return .fixed(.authenticationError) }
       switch account.password {
-      case .set: return account.scheme == "bsdicrypt" ? .fixed(.authenticationError) : passcode
+      case .set: return passcode
       case .locked, .unmatchable: return .fixed(.authenticationError)
       case .none: return .fixed(.authenticationUnavailable)
       case .external: return homedUser(account)
@@ -137,7 +142,10 @@ extension PAM {
       let code = code(of: account)
       var answer = ModuleAnswer.fixed(code)
       if code == .authenticationUnavailable, has("broken_shadow") { return .fixed(.success) }
-      if has("no_pass_expiry"), code == .newTokenRequired || code == .tokenExpired { return expiryOnlyIfUsed(code) }
+      // The age of a password that was not used is forgiven.
+      if has("no_pass_expiry"), !question.cameByUnix, code == .newTokenRequired || code == .tokenExpired {
+        return .fixed(.success)
+      }
       if account.account == .expired || account.account == .passwordExpired || account.account == .mustChange {
         answer.because.append(Reason("account.\(account.account.rawValue)", account.place))
       }
@@ -160,15 +168,6 @@ extension PAM {
       guard let age = account.age else { return account.ageing }
       let day = Int(question.system.now / 86_400)
       return question.pam.dialect.lines == .before16 ? age.stateBefore16(day: day) : age.state(day: day)
-    }
-
-    /// Expiry is forgiven where another module than this one let the user in.
-    private func expiryOnlyIfUsed(_ code: Code) -> ModuleAnswer {
-      let proofs = question.authModules.intersection(ModuleModels.proofs.keys)
-      let own = proofs.filter { $0.hasPrefix("unix") }
-      if own.isEmpty { return .fixed(.success) }
-      if own == proofs { return .fixed(code) }
-      return .oneOf([.success, code], Cause("pamUndecided", observed: "no_pass_expiry"))
     }
 
     private func unreadableAge(_ account: Account) -> ModuleAnswer {

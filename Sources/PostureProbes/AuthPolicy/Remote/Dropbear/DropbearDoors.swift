@@ -59,8 +59,16 @@ struct DropbearDoors {
     if options.refusesPasswords || (account.isRoot && options.refusesRootPassword) {
       return .never.after([Reason("dropbear.noPassword", options.place)])
     }
-    var outcome = ProofWithoutPAM.outcome(
-      for: account, takesEmpty: options.takesEmpty || (setup.isOpenWrt && account.isRoot))
+    let takesEmpty = options.takesEmpty || (setup.isOpenWrt && account.isRoot)
+    var outcome = ProofWithoutPAM.outcome(for: account, takesEmpty: takesEmpty)
+    // Before 2024.84 it took the row of shadow wherever there was one.
+    if ProofWithoutPAM.outcome(for: account, by: .anyRow, takesEmpty: takesEmpty).opening != outcome.opening {
+      return .unknown(
+        Reason("dropbear.shadowUnknown", account.place),
+        Cause(
+          "unknownDoor", observed: "passwd and shadow differ for \(account.name), and dropbear's version decides",
+          evidence: [account.place]))
+    }
     if outcome.opening?.answer == .notRequired {
       outcome.cause = Cause(
         "dropbearEmptyPassword", observed: "\(account.name)'s password is empty", evidence: [account.place])

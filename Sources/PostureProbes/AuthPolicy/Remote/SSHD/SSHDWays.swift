@@ -58,7 +58,7 @@ struct SSHDWays: Sendable {
       return reason("sshd.allowUsers", "allowusers")
     }
     if let account, let refusal = groupRefusal(account.groups) { return refusal }
-    if !settings.flag("usepam"), let account { return lockRefusal(account) }
+    if !settings.flag("usepam"), let account { return lockRefusal(account.seen(by: .anyRow)) }
     return nil
   }
 
@@ -74,7 +74,8 @@ struct SSHDWays: Sendable {
   /// Without PAM sshd looks at shadow(5) itself: a field that starts with "!" and an expired account are refused.
   private func lockRefusal(_ account: Account) -> Reason? {
     if account.hash?.hasPrefix("!") ?? false { return Reason("sshd.locked", account.place) }
-    if account.account == .expired { return Reason("sshd.expired", account.place) }
+    let day = Int(context.system.now / 86_400)
+    if account.age?.isOver(day: day) ?? (account.account == .expired) { return Reason("sshd.expired", account.place) }
     return nil
   }
 
@@ -169,10 +170,11 @@ struct SSHDWays: Sendable {
   private var allowsEmpty: Bool { settings.flag("permitemptypasswords") }
 
   private var withoutPAM: Way {
+    let account = account?.seen(by: .anyRow)
     if account?.password == .emptyHash, !allowsEmpty {
       return .shut([reason("sshd.emptyRefused", "permitemptypasswords")])
     }
-    let outcome = ProofWithoutPAM.outcome(for: account, takesEmpty: allowsEmpty)
+    let outcome = ProofWithoutPAM.outcome(for: account, by: .anyRow, takesEmpty: allowsEmpty)
     return Way(opening: outcome.opening, because: outcome.because, cause: outcome.cause)
   }
 
