@@ -59,13 +59,8 @@ struct DropbearDoors {
     if options.refusesPasswords || (account.isRoot && options.refusesRootPassword) {
       return .never.after([Reason("dropbear.noPassword", options.place)])
     }
-    var outcome = ProofWithoutPAM.outcome(
+    return ProofWithoutPAM.outcome(
       for: account, takesEmpty: options.takesEmpty || (setup.isOpenWrt && account.isRoot))
-    if outcome.opening?.answer == .notRequired {
-      outcome.cause = Cause(
-        "dropbearEmptyPassword", observed: "\(account.name)'s password is empty", evidence: [account.place])
-    }
-    return outcome
   }
 
   private func key(_ account: Account, _ options: DropbearOptions) -> PAM.Outcome {
