@@ -21,7 +21,7 @@ import Testing
     door.counts = false
     door.oncePerBoot = true
     door.holdsSystem = true
-    door.liesOn = "volume:home"
+    door.ground = Opening([.device])
     let rule = PasswordPolicy.Rule(
       enforced: true, values: [JSON.Member("minlen", 8), JSON.Member("deny", .null)], because: [Reason("r", place)])
     var result = ProbeResult()
@@ -35,6 +35,7 @@ import Testing
     result.remarks = [Remark(cause, check: .disk, subject: "pi", door: "sudo")]
     result.gaps = [Gap(cause, checks: [.keyring, .disk])]
     result.biometrics = Biometrics(result: .notRun, cause: cause)
+    result.isRestricted = true
     return result
   }()
 
@@ -50,10 +51,12 @@ import Testing
     #expect(back.remarks == Self.full.remarks)
     #expect(back.gaps == Self.full.gaps)
     #expect(back.biometrics == Self.full.biometrics)
+    #expect(back.isRestricted)
     #expect(try there(ProbeResult()).doors.isEmpty)
     for opening in [Opening.never, .always, nil] {
       var one = ProbeResult()
       one.doors = [Door("d", .boot, "*", opening, because: [])]
+      one.doors[0].ground = opening
       #expect(try there(one).doors == one.doors)
     }
   }

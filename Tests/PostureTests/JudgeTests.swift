@@ -49,6 +49,30 @@ struct JudgeTests {
     #expect(evidence.findings.first?.severity == .medium)
   }
 
+  @Test func `that nobody gets in is not said where others may`() {
+    var whole = facts([alice], [door("login@console", .entry, "alice", .never)])
+    func codes() -> [String] { Judge.evidence(of: whole, under: .entry).findings.map(\.code) }
+    for check in [CheckName.ownerAuthentication, .remoteEntry] {
+      whole.gaps = [Gap(Cause("notModelled", observed: "an unknown display manager"), checks: [check])]
+      #expect(codes() == ["notModelled"])
+    }
+    whole.gaps = []
+    whole.restrict(to: ["alice"])
+    #expect(codes().isEmpty)
+  }
+
+  @Test func `of two rows for one door and subject the weaker answer stands`() {
+    for (openings, wanted) in [
+      ([.passcode, nil], nil), ([.never, .passcode], .passcode), ([nil, .always], .always),
+      ([.passcode, Opening([.token])], Opening([.passcode], [.token])),
+    ] as [([Opening?], Opening?)] {
+      for order in [openings, openings.reversed()] {
+        let evidence = judge([alice], order.map { door("home:alice", .secret, "alice", $0) })
+        #expect(evidence.doors.map(\.opening) == [wanted])
+      }
+    }
+  }
+
   @Test func `one root cause is one finding that every check names`() {
     var open = [door("login@tty1", .entry, "alice", .always), door("sudo", .elevation, "alice", .always)]
     for index in open.indices { open[index].cause = Cause("emptyPassword", observed: "x") }
@@ -81,6 +105,26 @@ struct JudgeTests {
     #expect(judge([alice], [autologin, door("volume:root", .secret, "*", .always)]).verdict == .fail)
     #expect(judge([alice], [autologin, door("volume:root", .secret, "*", nil)]).verdict == .unknown)
     #expect(judge([alice], [autologin, door("volume:root", .secret, "*", Opening([.device]))]).verdict == .fail)
+  }
+
+  @Test func `every volume that the system lies on has to be open before it starts`() {
+    var autologin = door("graphical@gdm", .entry, "alice", .always)
+    autologin.oncePerBoot = true
+    func entry(_ openings: Opening?...) -> CheckResult? {
+      let volumes = openings.enumerated().map { index, opening in
+        var door = door("volume:\(index)", .secret, "*", opening)
+        door.holdsSystem = true
+        return door
+      }
+      // A name alone holds nothing.
+      return judge([alice], [autologin, door("volume:root", .secret, "*", .passcode)] + volumes)[.ownerAuthentication]?
+        .result
+    }
+    #expect(entry(Opening([.device]), .passcode) == .success)
+    #expect(entry(.passcode, nil) == .success)
+    #expect(entry(Opening([.device]), nil) == .notRun)
+    #expect(entry(Opening([.device]), Opening([.device])) == .fail)
+    #expect(entry(.always) == .fail)
   }
 
   @Test func `an intended door stands as long as it leads nowhere`() {
@@ -116,6 +160,14 @@ struct JudgeTests {
     #expect(judge([alice, kiosk], [open, door("polkit", .elevation, "alice", nil)], policy).verdict == .pass)
   }
 
+  @Test func `an intended door of everybody's leads nobody anywhere`() {
+    var policy = Policy.stolen
+    policy.intended = [.init(door: "volume:root", subject: "*", why: "not encrypted on this line")]
+    let doors = [door("volume:root", .secret, "*", .always), door("ssh-key:alice:x", .secret, "alice", .always)]
+    let evidence = judge([alice], doors, policy)
+    #expect(evidence[.disk]?.result == .success && evidence[.keyring]?.result == .fail)
+  }
+
   @Test func `a service's sudo rule is information`() {
     let backup = Subject(name: "backup", uid: 34, kind: .service, account: .active, password: .locked)
     let evidence = judge([alice, backup], [door("sudo", .elevation, "backup", .always)])
@@ -137,6 +189,21 @@ struct JudgeTests {
     let keyOnly = judge([locked], [door("ssh@sshd", .remote, "alice", Opening([.token]))])
     #expect(keyOnly[.passcode]?.result == .success)
     #expect(keyOnly[.passcode]?.reason == "passcodeNotSet")
+    #expect(judge([locked], [door("login@tty1", .entry, "alice", nil)])[.passcode]?.result == .notRun)
+  }
+
+  @Test func `an owner without passcode stands behind what stands before the door`() {
+    var locked = alice
+    locked.password = .locked
+    var autologin = door("graphical@gdm", .entry, "alice", .always)
+    autologin.oncePerBoot = true
+    func passcode(_ volume: Opening?) -> Check? {
+      judge([locked], [autologin, door("volume:root", .secret, "*", volume)])[.passcode]
+    }
+    #expect(passcode(.passcode)?.result == .success && passcode(.passcode)?.reason == "passcodeNotSet")
+    #expect(passcode(Opening([.device]))?.result == .fail)
+    #expect(passcode(nil)?.result == .notRun)
+    #expect(passcode(.always)?.result == .fail)
   }
 
   @Test func `a door that asks nobody is no matter of one owner's passcode`() {
@@ -158,9 +225,9 @@ struct JudgeTests {
   @Test func `a store is bound to the device where every way in, or into its volume, is`() {
     var store = door("secrets@gnome-keyring:login", .secret, "alice", .passcode)
     store.isDefault = true
-    store.liesOn = "volume:root"
-    func binding(_ volume: Opening?) -> Check? {
-      judge([alice], [store, door("volume:root", .secret, "*", volume)])[.deviceBinding]
+    func binding(_ ground: Opening?) -> Check? {
+      store.ground = ground
+      return judge([alice], [store])[.deviceBinding]
     }
     #expect(binding(Opening([.device, .passcode]))?.result == .success)
     #expect(binding(Opening([.device, .token], [.passcode]))?.reason == "portable")

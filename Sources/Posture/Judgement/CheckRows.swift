@@ -85,7 +85,9 @@ struct CheckRows {
   /// Doors by which whoever enters as `subject` becomes root, or reads the secrets of somebody else, without proof; also
   /// those of which that cannot be told.
   func furtherDoors(from subject: String) -> [Door] {
-    facts.doors.filter { door in
+    // Whoever passes a door of everybody's is no user yet.
+    guard subject != "*" else { return [] }
+    return facts.doors.filter { door in
       guard door.answer == .notRequired || door.answer == .unknown else { return false }
       switch door.class {
       // A single command that is not root leads nowhere.
@@ -98,8 +100,10 @@ struct CheckRows {
 
   private static func isOneCommand(_ door: Door) -> Bool { ["sudo:", "doas:"].contains(where: door.name.hasPrefix) }
 
-  /// One of the closed doors, where nobody can get in at all.
+  /// One of the closed doors, where nobody can get in at all; nil as well where there may be others.
   var noWayIn: Door? {
+    let checks = facts.gaps.flatMap(\.checks)
+    if facts.isRestricted || checks.contains(.ownerAuthentication) || checks.contains(.remoteEntry) { return nil }
     let ways = facts.doors.filter { ($0.class == .entry || $0.class == .remote) && $0.counts }
     return ways.allSatisfy { $0.answer == .closed } ? ways.first : nil
   }
@@ -112,15 +116,12 @@ struct CheckRows {
 
   enum Binding { case bound, portable, notBound, unknown }
 
-  /// Whether every way into the store, or into the volume it lies on, needs this very hardware.
+  /// Whether every way into the store, or into a volume it lies on, needs this very hardware.
   func binding(of store: Door) -> Binding {
-    let volume = store.liesOn.flatMap { byName[$0] }
-    if store.opening?.isDeviceBound == true || volume?.opening?.isDeviceBound == true { return .bound }
-    if volume != nil && volume?.opening == nil { return .unknown }
-    if store.opening == nil, !Self.isPortableByItself(store) { return .unknown }
-    let holdsDevice = [store, volume].contains { door in
-      door?.opening?.sets.contains { $0.contains(.device) } ?? false
-    }
+    let openings = [store.opening, store.ground]
+    if openings.contains(where: { $0?.isDeviceBound == true }) { return .bound }
+    if store.ground == nil || (store.opening == nil && !Self.isPortableByItself(store)) { return .unknown }
+    let holdsDevice = openings.contains { $0?.sets.contains { $0.contains(.device) } == true }
     return holdsDevice ? .portable : .notBound
   }
 }

@@ -18,7 +18,7 @@ public struct Judge {
   private init(policy: Policy, facts: ProbeResult) {
     self.policy = policy
     var facts = facts
-    facts.doors = BehindVolume.resolve(facts.doors)
+    facts.doors = BehindVolume.resolve(DoorRows(facts.doors).doors)
     self.facts = facts
     self.rows = CheckRows(facts)
   }
@@ -120,19 +120,26 @@ public struct Judge {
         Cause("unreadable", observed: observed, evidence: evidence), .passcode, subject: owner.name, level: .doubt)
       return .notRun
     case .locked, .unmatchable, .none:
-      let open = rows.localDoors(of: owner.name).first {
-        $0.opening?.sets.contains(.none) == true && !isIntended($0) && !rows.asksNobody($0)
-      }
-      guard let open else {
-        reasons[.passcode] = "passcodeNotSet"
-        collector.add(
-          Cause("passcodeNotSet", observed: observed, evidence: evidence), .passcode, subject: owner.name,
-          level: .info)
-        return .success
-      }
+      return withoutPasscode(owner, Cause("passcodeNotSet", observed: observed, evidence: evidence))
+    }
+  }
+
+  /// Somebody who has none may get in by something else, and not by nothing.
+  private mutating func withoutPasscode(_ owner: Subject, _ notSet: Cause) -> CheckResult {
+    let doors = rows.localDoors(of: owner.name).filter { !isIntended($0) && !rows.asksNobody($0) }
+    if let open = doors.first(where: {
+      $0.opening?.sets.contains(.none) == true && rows.effectiveAnswer($0) == .notRequired
+    }) {
       collector.add(open.cause ?? .general("openEntry", open), .passcode, door: open, level: .failure)
       return .fail
     }
+    if let unknown = doors.first(where: { rows.effectiveAnswer($0) == .unknown }) {
+      collector.add(unknown.cause ?? .general("unknownDoor", unknown), .passcode, door: unknown, level: .doubt)
+      return .notRun
+    }
+    reasons[.passcode] = "passcodeNotSet"
+    collector.add(notSet, .passcode, subject: owner.name, level: .info)
+    return .success
   }
 
   private mutating func biometrics() -> CheckResult {

@@ -77,10 +77,10 @@ public struct Door: Hashable, Sendable {
   /// The door opens at most once after each start of the machine, so that an encrypted system volume stands before it.
   /// False for one that opens again after each logout (text autologin, timed login).
   public var oncePerBoot = false
-  /// The volume that the system starts from: what stands before a door that opens once per boot.
+  /// A volume that the system starts from: what stands before a door that opens once per boot.
   public var holdsSystem = false
-  /// The volume that a store lies on: `volume:root` where a home has no volume of its own.
-  public var liesOn: String?
+  /// What opens the volumes that a store lies on, all that stand one on the other; nil: not known.
+  public var ground: Opening? = .always
 
   public init(
     _ name: String, _ class: Class, _ subject: String, _ opening: Opening?, because: [Reason], cause: Cause? = nil

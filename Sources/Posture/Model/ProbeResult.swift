@@ -9,6 +9,8 @@ public struct ProbeResult: Sendable {
   public var gaps: [Gap] = []
   /// nil where this probe has no say.
   public var biometrics: Biometrics?
+  /// Rows of other users were left out.
+  public var isRestricted = false
 
   public init() {}
 
@@ -19,10 +21,12 @@ public struct ProbeResult: Sendable {
     remarks += other.remarks
     gaps += other.gaps
     biometrics = other.biometrics ?? biometrics
+    isRestricted = isRestricted || other.isRestricted
   }
 
   /// Keeps what is about these users, and what is about everybody.
   public mutating func restrict(to users: [String]) {
+    isRestricted = true
     subjects.removeAll { !users.contains($0.name) }
     doors.removeAll { $0.subject != "*" && !users.contains($0.subject) }
     remarks.removeAll { $0.subject != "*" && !users.contains($0.subject) }

@@ -10,6 +10,7 @@ extension ProbeResult {
       object("remarks", .array(remarks.map(\.fact)))
       object("gaps", .array(gaps.map(\.fact)))
       if let biometrics { object("biometrics", biometrics.fact) }
+      object("isRestricted", .bool(isRestricted))
     }
   }
 }
@@ -45,7 +46,7 @@ extension Door {
       object("counts", .bool(counts))
       object("oncePerBoot", .bool(oncePerBoot))
       object("holdsSystem", .bool(holdsSystem))
-      object("liesOn", optional: liesOn)
+      if let ground { object("ground", ground.json) }
     }
   }
 }

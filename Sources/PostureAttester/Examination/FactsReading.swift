@@ -10,6 +10,7 @@ extension ProbeResult {
     remarks = try reader.list("remarks", Remark.init(facts:))
     gaps = try reader.list("gaps", Gap.init(facts:))
     biometrics = try reader.optional("biometrics", Biometrics.init(facts:))
+    isRestricted = try reader.flag("isRestricted")
   }
 }
 
@@ -26,7 +27,7 @@ extension Door {
   fileprivate init(facts reader: FactReader) throws(FactsError) {
     self.init(
       try reader.text("name"), try reader.word("class"), try reader.text("subject"),
-      reader.has("opening") ? try Opening(facts: try reader.array("opening")) : nil,
+      try Opening.find("opening", in: reader),
       because: try reader.list("because", Reason.init(facts:)),
       cause: try reader.optional("cause", Cause.init(facts:)))
     isDefault = try reader.flag("isDefault")
@@ -37,11 +38,16 @@ extension Door {
     counts = try reader.flag("counts")
     oncePerBoot = try reader.flag("oncePerBoot")
     holdsSystem = try reader.flag("holdsSystem")
-    liesOn = try reader.optionalText("liesOn")
+    ground = try Opening.find("ground", in: reader)
   }
 }
 
 extension Opening {
+  /// nil: not known.
+  fileprivate static func find(_ name: String, in reader: FactReader) throws(FactsError) -> Opening? {
+    reader.has(name) ? try Opening(facts: try reader.array(name)) : nil
+  }
+
   fileprivate init(facts rows: [JSON]) throws(FactsError) {
     var sets: [FactorSet] = []
     for row in rows {

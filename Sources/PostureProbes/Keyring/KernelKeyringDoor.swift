@@ -16,7 +16,6 @@ enum KernelKeyringDoor {
       "kernel-keyring", .secret, "*", outcome == .works ? .always : nil,
       because: [Reason(outcome == .works ? "kernelKeyring.roundTrip" : "kernelKeyring.\(outcome.reason ?? "failed")")])
     door.counts = false
-    door.liesOn = nil
     door.cause = Cause("storeWithoutPasscode", observed: "the kernel keyring holds secrets until logout or restart")
     door.proof = proof(outcome)
     door.note = "memory only: nothing is kept when the machine stops"

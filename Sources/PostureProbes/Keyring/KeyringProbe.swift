@@ -16,6 +16,7 @@ public struct KeyringProbe: Probe {
     let active = ActiveProbes(context)
     var result = ProbeResult()
     for part in Self.parts { result.add(part(context)) }
+    result.add(UnreadableHomes.look(context, result.doors))
     result.remarks += DefaultStoreRemarks.look(context, result.doors)
     active?.finish(&result)
     if !users.isEmpty { result.restrict(to: users) }
@@ -24,8 +25,7 @@ public struct KeyringProbe: Probe {
 
   /// From the ground up: what everything lies on, what the machine offers, what its people keep.
   private static let parts: [@Sendable (KeyringContext) -> ProbeResult] = [
-    VolumeDoors.look, SwapRemark.look, KernelKeyringDoor.look, MachineDoors.look, UnreadableHomes.look,
-    ManagedHomeDoors.look,
+    VolumeDoors.look, SwapRemark.look, KernelKeyringDoor.look, MachineDoors.look, ManagedHomeDoors.look,
     FSCryptDoors.look, SecretProviders.look, GnomeKeyringDoors.look, KWalletDoors.look, KeePassXCDoors.look,
     SSHKeyDoors.look,
   ]

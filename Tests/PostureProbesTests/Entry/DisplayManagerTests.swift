@@ -84,6 +84,11 @@ struct DisplayManagerTests {
       let found = DisplayManagerSearch(try context(files)).found.filter { $0.manager == .nodm }
       #expect(found.map(\.isStarted) == [isStarted], "\(enabled)")
     }
+    let people = try PeopleTree([
+      "/etc/default/nodm": "NODM_USER=alice\n", "/usr/lib/systemd/system/graphical.target": "[Unit]\n",
+      "/usr/lib/systemd/system/nodm.service": "[Service]\nExecStart=/usr/sbin/nodm\n",
+    ])
+    #expect(try people.door("graphical@nodm", "bob")?.because.map(\.code) == ["displayManager.asksNobody"])
   }
 
   // MARK: Sessions that scripts start

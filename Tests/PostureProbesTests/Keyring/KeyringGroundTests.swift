@@ -110,6 +110,47 @@ struct KeyringGroundTests: VolumeTrees {
     #expect(try root(tree).opening == .passcode && root(tree).holdsSystem)
   }
 
+  // MARK: Names
+
+  @Test(arguments: [
+    // A mapping keeps its name, whatever lies on it; what has none of its own goes by its mount point.
+    ("root", "/dev/sda1 / ext4 x 0 1\n/dev/mapper/root /home ext4 x 0 2\n", "/", "root"),
+    ("home", "/dev/mapper/home / ext4 x 0 1\n/dev/sda3 /home ext4 x 0 2\n", "home", "/home"),
+    ("data", "/dev/sda1 / ext4 x 0 1\n/dev/sda3 /root ext4 x 0 2\n", "root", "/root"),
+    ("data", "/dev/sda1 / ext4 x 0 1\n/dev/mapper/data /home ext4 x 0 2\n", "root", "data"),
+  ])
+  func `a name stands for one row, and the ground says which holds the system`(
+    mapping: String, fstab: String, system: String, other: String
+  ) throws {
+    let doors = try tree(crypttab: "\(mapping) UUID=11 none luks\n", fstab: fstab).doors()
+    #expect(doors.filter(\.counts).map(\.name).sorted() == [system, other].map { "volume:\($0)" }.sorted())
+    #expect(doors.filter(\.holdsSystem).map(\.name) == ["volume:\(system)"])
+  }
+
+  @Test func `a system on several mappings is held by each of them`() throws {
+    let rows = "root UUID=11 none luks\nroot2 UUID=11 none luks\n"
+    let tree = try tree(crypttab: rows, fstab: "/dev/vg/system / ext4 x 0 1\n")
+    let group = notes("/dev/mapper/root", "system")
+    try tree.write(
+      "/etc/lvm/backup/vg",
+      group.replacing("logical_volumes", with: "more {\n device = \"/dev/mapper/root2\"\n }\n logical_volumes"))
+    #expect(try tree.doors().map(\.name) == ["volume:root", "volume:root2", "volume:/"])
+    #expect(try tree.doors().filter(\.holdsSystem).map(\.name) == ["volume:root", "volume:root2"])
+  }
+
+  @Test func `an encrypted volume inside another lies on both`() throws {
+    let sealed = [(type: "systemd-tpm2", slot: 0, rest: "")]
+    let tree = try tree(
+      crypttab: "root UUID=11 none tpm2-device=auto\nhome /dev/vg/home none luks\n",
+      fstab: "/dev/vg/root / ext4 x 0 1\n/dev/mapper/home /home ext4 x 0 2\n", tokens: sealed)
+    try tree.write("/etc/lvm/backup/vg", notes("/dev/mapper/root", "root", "home"))
+    try tree.write("/dev/vg/home", LUKSBuilder.image(LUKSBuilder.metadata(slots: 1)))
+    try tree.write("/home/alice/.ssh/id_rsa", "-----BEGIN PRIVATE KEY-----\nMC4=\n-----END PRIVATE KEY-----\n")
+    #expect(try tree.door("volume:home")?.opening == .passcode)
+    #expect(try tree.door("ssh-key:alice:.ssh/id_rsa")?.ground == Opening([.device, .passcode]))
+    #expect(try !codes(tree).contains("passcodeBoundPortable"))
+  }
+
   // MARK: What no row names
 
   @Test func `a mapping that a mounted group of volumes is on is no stray`() throws {

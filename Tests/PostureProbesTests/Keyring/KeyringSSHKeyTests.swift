@@ -119,8 +119,11 @@ struct KeyringSSHKeyTests {
       # IdentityFile ~/three
       Host *
         IdentityFile ~/keys/one
+        IdentityFile ~/keys//./one
         identityfile = "%d/two"
+        IdentityFile ~/./two
         IdentityFile ~/.ssh/work/id_rsa
+        IdentityFile ~/.ssh/./work/id_rsa
         IdentityFile ~/keys/one.pub
         IdentityFile ~/keys/gone
         IdentityFile ~/../../srv/shared

@@ -63,6 +63,24 @@ struct KeyringStoresTests {
     #expect(try tree.examine().gaps.isEmpty)
   }
 
+  @Test(arguments: [
+    ("/usr/bin/keepassxc", "", false), ("", "Enabled=true", false), ("", "Enabled=false", true), ("", "", true),
+  ])
+  func `where KeePassXC serves, older files of others count no more`(started: String, word: String, isDefault: Bool)
+    throws
+  {
+    let tree = try tree(["\(Self.keyrings)/login.keyring": KeyringGnomeTests.plain, "/usr/bin/keepassxc": ""])
+    try tree.write("/home/alice/.config/keepassxc/keepassxc.ini", "[FdoSecrets]\n\(word)\n")
+    if !started.isEmpty {
+      try tree.write(
+        "/usr/share/dbus-1/services/org.freedesktop.secrets.service",
+        "[D-BUS Service]\nName=org.freedesktop.secrets\nExec=\(started)\n")
+    }
+    #expect(try tree.door("secrets@gnome-keyring:login")?.isDefault == isDefault)
+    try tree.write("/usr/bin/gnome-keyring-daemon", "")
+    #expect(try tree.door("secrets@gnome-keyring:login")?.isDefault == true)
+  }
+
   @Test func `settings of KWallet, the person's and the machine's`() throws {
     for (own, common, isDefault) in [
       ("", "", true), ("[Wallet]\nEnabled=false\n", "", false), ("[Wallet]\nEnabled=0\n", "", false),
@@ -123,6 +141,7 @@ struct KeyringStoresTests {
   func `a home that may not be looked into is unknown, and of no consequence to others`() throws {
     let tree = try tree(["/home/alice/.ssh/id_rsa": "x", "/etc/fstab": "/dev/sda1 / ext4 x 0 1\n"])
     chmod(tree.place("/home/alice"), 0o700)
+    var keyring: String?
     func rows(_ arguments: String...) throws -> [(String, String)] {
       var command = Command(
         "/usr/bin/setpriv",
@@ -130,12 +149,17 @@ struct KeyringStoresTests {
           + arguments)
       command.timeout = 30_000
       let json = try JSONParser.parse(try command.run().out, limits: .foreign)
+      keyring = (json["checks"]?.array ?? []).first { $0["check"]?.string == "keyring" }?["result"]?.string
       return (json["doors"]?.array ?? []).filter { $0["class"]?.string == "secret" }.map {
         ($0["door"]?.string ?? "", $0["answer"]?.string ?? "")
       }
     }
     #expect(try rows().contains { $0 == ("home:alice", "unknown") })
     #expect(try !rows("--user", "root").contains { $0.0 == "home:alice" })
+    // One that is known to be encrypted keeps its row, and what is in it is not known either way.
+    try tree.write("/var/lib/systemd/home/alice.identity", Self.luksHome("alice"))
+    #expect(try rows().filter { $0.0 == "home:alice" }.map(\.1) == ["required"])
+    #expect(keyring == "not-run")
   }
 
   // MARK: Homes
@@ -186,6 +210,19 @@ struct KeyringStoresTests {
   /// Alice's login passphrase, or one of its own.
   private static func protector(source: UInt8) -> [UInt8] {
     field(1, Array("p".utf8)) + [2 << 3, source] + [6 << 3, UInt8(1000 & 127) | 128, UInt8(1000 >> 7)]
+  }
+
+  private static func luksHome(_ name: String) -> String {
+    "{\"userName\":\"\(name)\",\"storage\":\"luks\",\"privileged\":{\"hashedPassword\":[\"$6$x$y\"]}}"
+  }
+
+  @Test func `a home of systemd-homed is none of fscrypt's, whoever else knows the person`() throws {
+    let tree = try tree(["/etc/fstab": "/dev/sda1 / ext4 x 0 1\n"])
+    try tree.write("/.fscrypt/policies/k", Self.policy)
+    try tree.write("/.fscrypt/protectors/p", Self.protector(source: 1))
+    #expect(try tree.doors().filter { $0.name == "home:alice" }.map { $0.because[0].code } == ["fscrypt.protector"])
+    try tree.write("/var/lib/systemd/home/alice.identity", Self.luksHome("alice"))
+    #expect(try tree.doors().filter { $0.name == "home:alice" }.map { $0.because[0].code } == ["homed.luks"])
   }
 
   private static let policy = field(1, Array("k".utf8)) + field(3, field(1, Array("p".utf8)))

@@ -211,6 +211,24 @@ struct KeyringUnlockTests: VolumeTrees {
     }
   }
 
+  /// As systemd's generator has it: by UUID=, by udev's link, else by the name.
+  @Test func `a row is meant by its own words, and keeps its key file`() throws {
+    let options = "rd.luks.options=#=tpm2-device=auto"
+    for (name, source, line, opening) in [
+      ("luks-#", "/dev/sda2", options, both), ("root", "/dev/sda2", options, Opening.passcode),
+      ("root", "/dev/disk/by-uuid/#", options, both),
+      ("luks-#", "UUID=#", "rd.luks.uuid=# rd.luks.key=#=/keyfile:UUID=AAAA-BBBB", .passcode),
+    ] {
+      let name = name.replacing("#", with: uuid)
+      let tree = try numbered(crypttab: "\(name) \(source) none -\n", line: line)
+      try tree.write("/etc/fstab", "/dev/mapper/\(name) / ext4 x 0 1\n")
+      #expect(try tree.door("volume:\(name)")?.opening == opening, "\(name) \(source) | \(line)")
+    }
+    let bare = try numbered(crypttab: "", line: "rd.luks.uuid=# rd.luks.key=#=/keyfile:UUID=AAAA-BBBB")
+    try bare.write("/etc/fstab", "/dev/mapper/luks-\(uuid) / ext4 x 0 1\n")
+    #expect(try bare.door("volume:luks-\(uuid)")?.opening?.sets.contains(FactorSet(.token)) == true)
+  }
+
   @Test func `words for the initial RAM disk say nothing about later volumes`() throws {
     let fstab = "/dev/sda1 / ext4 x 0 1\n/dev/mapper/data /home ext4 x 0 2\n"
     for (line, opening) in [

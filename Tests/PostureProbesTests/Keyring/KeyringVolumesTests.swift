@@ -218,6 +218,8 @@ struct KeyringVolumesTests: VolumeTrees {
     let tokens = [("systemd-tpm2", 1, ",\"tpm2-pcrs\":[7]")]
     let tree = try tree(slots: 2, tokens: tokens)
     #expect(try root(tree).opening == .passcode)
+    let shut = try self.tree(tokens: [("systemd-tpm2", 0, "")])
+    #expect(try root(shut).opening == .never && root(shut).because.map(\.code) == ["luks.noSlotInUse"])
     let latent = try tree.examine().remarks.filter { $0.cause.code == "latentSlot" }
     #expect(latent.map(\.cause.observed) == ["slot 1 (tpm2) is not used here"])
     let both = Opening([.device], [.passcode])
@@ -322,7 +324,7 @@ struct KeyringVolumesTests: VolumeTrees {
     try tree.write("/etc/fstab", "/dev/sda1 / ext4 x 0 1\n/dev/mapper/data /home ext4 x 0 2\n")
     #expect(try tree.door("volume:data")?.counts == true)
     try tree.write("/home/alice/.ssh/id_rsa", "-----BEGIN PRIVATE KEY-----\nMC4=\n-----END PRIVATE KEY-----\n")
-    #expect(try tree.door("ssh-key:alice:.ssh/id_rsa")?.liesOn == "volume:data")
+    #expect(try tree.door("ssh-key:alice:.ssh/id_rsa")?.ground == .passcode)
   }
 
   // MARK: Homes

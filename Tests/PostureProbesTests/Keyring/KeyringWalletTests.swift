@@ -49,9 +49,21 @@ struct KeyringWalletTests {
     try tree.write("\(Self.folder)/kdewallet.salt", Self.file("kdewallet.salt"))
     let wallets = try tree.doors().filter { $0.name.hasPrefix("secrets@kwallet:") }
     #expect(wallets.count == 21)
-    #expect(wallets.filter { $0.answer == .notRequired }.count == 4)
-    #expect(wallets.filter { $0.answer == .unknown }.count == 17)
+    // Four beside the default.
+    #expect(wallets.filter { $0.answer == .notRequired }.count == 5)
+    #expect(wallets.filter { $0.answer == .unknown }.count == 16)
     #expect(wallets.first(where: \.isDefault)?.answer == .notRequired)
+  }
+
+  @Test func `one person's many wallets leave everybody's default to be tried`() throws {
+    let tree = try FixtureTree([
+      "/etc/passwd": "alice:x:1000:1000::/home/alice:/bin/sh\nbob:x:1001:1001::/home/bob:/bin/sh\n"
+    ])
+    for home in (0..<6).map({ "\(Self.folder)/a\($0)" }) + ["/home/bob/.local/share/kwalletd/kdewallet"] {
+      try tree.write("\(home).kwl", Self.file("kdewallet.kwl"))
+      try tree.write("\(home).salt", Self.file("kdewallet.salt"))
+    }
+    #expect(try tree.door("secrets@kwallet:kdewallet")?.opening == .always)
   }
 
   @Test func `other formats are unknown`() throws {

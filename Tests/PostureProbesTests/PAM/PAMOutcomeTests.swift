@@ -50,6 +50,13 @@ struct PAMOutcomeTests {
     #expect(try outcome(auth, of: "guest").cause?.code == code)
   }
 
+  @Test func `a stack that decides nothing says so`() throws {
+    for stack in ["auth required pam_env.so", "auth optional pam_warn.so"] {
+      let outcome = try outcome(stack)
+      #expect(outcome.opening == .never && outcome.because.contains { $0.place == Place("/etc/pam.d/svc", line: 1) })
+    }
+  }
+
   @Test(arguments: [
     ("files nis", Opening?.some(.passcode)), ("files nisplus", .passcode), ("files sss", .never),
     ("files sss nis", nil),

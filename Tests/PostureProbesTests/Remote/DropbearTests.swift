@@ -50,6 +50,13 @@ struct DropbearTests {
     #expect(try answer(dropbear(["/etc/config/dropbear": openwrt], root: "")) == "notRequired")
   }
 
+  @Test func `the empty password is the cause, whichever door it opens`() throws {
+    let tree = try dropbear(["/etc/default/dropbear": "DROPBEAR_EXTRA_ARGS=-B\n"], root: "")
+    let evidence = Judge.evidence(of: AuthPolicyProbe().run(on: try System(root: tree.root)), under: .entry)
+    let named = Set([CheckName.passcode, .remoteEntry].map { evidence[$0]?.findings ?? [] })
+    #expect(named.count == 1 && evidence.findings.first?.code == "emptyPassword")
+  }
+
   @Test(arguments: [
     ("option PasswordAuth '0'", "token"), ("option RootPasswordAuth 'off'", "token"), ("option enable '0'", "absent"),
     ("option RootLogin '0'", "closed"), ("option Port '22'", "passcode|token"),

@@ -65,6 +65,7 @@ struct GraphicalRows {
 
   /// What the greeter asks: any of the services will do.
   private func asked(_ person: Person) -> PAM.Outcome {
+    if setup.services.isEmpty { return .closed(Reason("displayManager.asksNobody", found.place)) }
     let outcomes = setup.services.map { context.pam.outcome(of: PAM.Call($0), for: person.account) }
     return PAM.Outcome.anyOf(outcomes)
   }

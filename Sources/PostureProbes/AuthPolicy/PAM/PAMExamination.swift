@@ -127,7 +127,12 @@ extension PAM {
       for set in sets where !trials.contains(where: { $0.value == .yes && $0.factors.isSubset(of: set) }) {
         trials.append(trial(set, phases))
       }
-      return outcome(trials)
+      var outcome = outcome(trials)
+      if outcome.because.isEmpty {
+        // A stack of bystanders ends as it began.
+        outcome.because = [Reason("pam.nothingDecides", phases.all.first?.entries.last?.place)]
+      }
+      return outcome
     }
 
     private func outcome(_ trials: [Trial]) -> Outcome {

@@ -5,14 +5,13 @@ enum DefaultStoreRemarks {
   static func look(_ context: KeyringContext, _ doors: [Door]) -> [Remark] {
     let stores = doors.filter { $0.isDefault && $0.answer == .required }
     if stores.isEmpty { return [] }
-    let bound = Set(doors.filter { $0.opening?.isDeviceBound == true }.map(\.name))
     // The same for everybody, and it takes a look at every service.
     let locked = modules.filter { kind in stores.contains { $0.name.hasPrefix(kind.prefix) } }
       .filter { !isUnlockedAtLogin(context, $0.modules) }.map(\.prefix)
     return stores.flatMap { store in
       [
         locked.contains(where: store.name.hasPrefix) ? lockedAtLogin(store) : nil,
-        bound.contains(store.liesOn ?? "") ? nil : portable(store),
+        store.ground?.isDeviceBound == true ? nil : portable(store),
       ].compactMap { $0 }
     }
   }

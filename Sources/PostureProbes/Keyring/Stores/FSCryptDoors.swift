@@ -11,12 +11,12 @@ enum FSCryptDoors {
     var seen: [String: FSCrypt] = [:]
     let points = context.volumes.mounts.mounts.map(\.point)
     // systemd-homed has policies of its own, and the user record says what opens them.
-    for person in context.people where person.source != .homed {
+    for person in context.people where !ManagedHomeDoors.has(person, context.system) {
       let point = context.volumes.mounts.mount(holding: person.home)?.point ?? "/"
       let metadata = seen[point] ?? FSCrypt(context.system, mount: point, others: ["/"] + points)
       seen[point] = metadata
       guard var door = door(person, metadata, FSCryptPolicy(context.system, person.home)) else { continue }
-      door.liesOn = context.volumes.door(holding: person.home)
+      door.ground = context.volumes.opening(ofPath: person.home)
       result.doors.append(door)
     }
     return result

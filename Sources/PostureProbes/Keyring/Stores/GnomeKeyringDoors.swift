@@ -24,7 +24,7 @@ enum GnomeKeyringDoors {
       var door = door(home, folder, file)
       door.name = "secrets@oo7:\(file.dropLast(suffix.count))"
       door.isDefault = context.providers.has(.oo7) && file == "login\(suffix)"
-      door.liesOn = context.volumes.door(holding: home.path(folder))
+      door.ground = context.volumes.opening(ofPath: home.path(folder))
       result.doors.append(door)
     }
     return result
@@ -41,12 +41,12 @@ enum GnomeKeyringDoors {
     }
     let files = names.filter { $0.ends(with: suffix) && $0.utf8.count > suffix.utf8.count }
     if files.count > mostFiles { result.gaps = [home.gap(folder, .tooLarge)] }
-    let chosen = context.providers.serves(.gnomeKeyring) ? defaultCollection(home, folder) : nil
+    let chosen = context.providers.serves(.gnomeKeyring, home) ? defaultCollection(home, folder) : nil
     result.doors = files.prefix(mostFiles).map { file in
       var door = door(home, folder, file)
       if file == "login\(suffix)", door.opening == .passcode { unlock(&door, context, home) }
       door.isDefault = String(file.dropLast(suffix.count)) == chosen
-      door.liesOn = context.volumes.door(holding: home.path(folder))
+      door.ground = context.volumes.opening(ofPath: home.path(folder))
       return door
     }
     return result

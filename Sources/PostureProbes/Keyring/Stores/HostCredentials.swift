@@ -57,7 +57,6 @@ enum HostCredentials {
     var door = MachineDoors.machineDoor(
       "host-credentials", .always, Reason(isPlain ? "credential.plain" : "credential.nullKey", file: path))
     door.cause = Cause("storeWithoutPasscode", observed: "\(path) is not encrypted")
-    door.liesOn = context.volumes.door(holding: path)
     return door
   }
 
@@ -70,7 +69,6 @@ enum HostCredentials {
     door.cause = Cause(
       isSealed ? "deviceBoundOnly" : "storeWithoutPasscode",
       observed: isSealed ? "credentials open on this hardware by themselves" : "the host key is a file on the disk")
-    door.liesOn = context.volumes.door(holding: hostKey)
     return door
   }
 
@@ -83,7 +81,6 @@ enum HostCredentials {
       isHere
       ? Cause("deviceBoundOnly", observed: "credentials open on this hardware by themselves")
       : Cause("unknownDoor", observed: "what \(path) is sealed with is not here")
-    door.liesOn = context.volumes.door(holding: path)
     return door
   }
 }

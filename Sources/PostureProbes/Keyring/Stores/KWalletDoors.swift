@@ -6,16 +6,29 @@ enum KWalletDoors {
   private static let oldFolders = [".kde/share/apps/kwallet", ".kde4/share/apps/kwallet"]
   private static let mostFiles = 64
   /// Trying a password costs some 20 ms of CPU; in one examination so many are tried.
-  private static let mostTrials = 4
+  private struct Trials {
+    /// Each person's default is one that counts.
+    private var ofDefaults = 32
+    private var ofOthers = 4
+
+    mutating func take(isDefault: Bool) -> Bool {
+      if isDefault, ofDefaults > 0 {
+        ofDefaults -= 1
+        return true
+      }
+      ofOthers -= 1
+      return ofOthers >= 0
+    }
+  }
 
   static func look(_ context: KeyringContext) -> ProbeResult {
-    var trials = mostTrials
+    var trials = Trials()
     var result = ProbeResult()
     for person in context.people { result.add(look(context, Home(context.system, person), &trials)) }
     return result
   }
 
-  private static func look(_ context: KeyringContext, _ home: Home, _ trials: inout Int) -> ProbeResult {
+  private static func look(_ context: KeyringContext, _ home: Home, _ trials: inout Trials) -> ProbeResult {
     var result = ProbeResult()
     let folders = ["\(DataFolder.of(home))/kwalletd"] + oldFolders
     guard let folder = folders.first(where: home.exists) else { return result }
@@ -30,10 +43,12 @@ enum KWalletDoors {
     // The one that counts is tried first.
     let ordered = files.filter { settings.isDefault($0.dropLast(suffix.count)) } + files
     for file in ordered.prefix(mostFiles) where !result.doors.contains(where: { $0.name == doorName(file) }) {
-      var door = door(home, folder, file, &trials)
-      door.isDefault =
-        settings.isEnabled && context.providers.serves(.kwallet) && settings.isDefault(file.dropLast(suffix.count))
-      door.liesOn = context.volumes.door(holding: home.path(folder))
+      let isDefault =
+        settings.isEnabled && settings.isDefault(file.dropLast(suffix.count))
+        && context.providers.serves(.kwallet, home)
+      var door = door(home, folder, file) { trials.take(isDefault: isDefault) }
+      door.isDefault = isDefault
+      door.ground = context.volumes.opening(ofPath: home.path(folder))
       result.doors.append(door)
     }
     return result
@@ -41,7 +56,7 @@ enum KWalletDoors {
 
   private static func doorName(_ file: String) -> String { "secrets@kwallet:\(file.dropLast(suffix.count))" }
 
-  private static func door(_ home: Home, _ folder: String, _ file: String, _ trials: inout Int) -> Door {
+  private static func door(_ home: Home, _ folder: String, _ file: String, mayTry: () -> Bool) -> Door {
     let path = "\(folder)/\(file)"
     let bytes: [UInt8]
     do throws(System.Unreadable) { bytes = try home.read(path, cap: 8 << 20).bytes } catch {
@@ -55,9 +70,7 @@ enum KWalletDoors {
     }
     if wallet.cipher == .gpg { return gpg(home, path, file) }
     let salt = try? home.read("\(folder)/\(file.dropLast(suffix.count)).salt", cap: 4096)
-    let answer = trials > 0 ? wallet.opensWithNothing(salt: salt?.bytes) : nil
-    trials -= 1
-    return derived(home, path, file, answer)
+    return derived(home, path, file, mayTry() ? wallet.opensWithNothing(salt: salt?.bytes) : nil)
   }
 
   private static func derived(_ home: Home, _ path: String, _ file: String, _ opensWithNothing: Bool?) -> Door {

@@ -4,17 +4,22 @@ import Posture
 enum KeePassXCDoors {
   static func look(_ context: KeyringContext) -> ProbeResult {
     var result = ProbeResult()
-    guard context.system.exists("/usr/bin/keepassxc") else { return result }
     for person in context.people {
-      let home = Home(context.system, person)
-      let path = ".config/keepassxc/keepassxc.ini"
-      guard let file = try? home.read(path, cap: 256 << 10), isServing(file.text, home.path(path)) else { continue }
+      guard let place = settings(Home(context.system, person)) else { continue }
       let cause = Cause(
-        "providerOnlyWhileRunning", observed: "KeePassXC is to serve secrets (FdoSecrets)",
-        evidence: [Place(home.path(path))])
+        "providerOnlyWhileRunning", observed: "KeePassXC is to serve secrets (FdoSecrets)", evidence: [place])
       result.remarks.append(Remark(cause, check: .keyring, subject: person.name))
     }
     return result
+  }
+
+  /// The person's settings, where it is installed and by them serves secrets.
+  static func settings(_ home: Home) -> Place? {
+    let path = ".config/keepassxc/keepassxc.ini"
+    guard home.system.exists("/usr/bin/keepassxc"), let file = try? home.read(path, cap: 256 << 10),
+      isServing(file.text, home.path(path))
+    else { return nil }
+    return Place(home.path(path))
   }
 
   private static func isServing(_ text: String, _ path: String) -> Bool {

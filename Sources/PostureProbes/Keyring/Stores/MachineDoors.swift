@@ -27,12 +27,10 @@ enum MachineDoors {
 
   private static func agentKey(_ context: KeyringContext) -> Door? {
     guard let status = try? context.system.status(agentKey), status.kind == .regular else { return nil }
-    let volume = context.volumes.door(holding: agentKey)
     let ground = context.volumes.mounts.mount(holding: agentKey).map(context.volumes.ground)
     var door = machineDoor(
       "agent-key", ground.map(context.volumes.opening) ?? nil, Reason("agentKey.file", file: agentKey))
-    door.cause = Cause("storeWithoutPasscode", observed: "the agent's key is as safe as \(volume ?? "its volume")")
-    door.liesOn = volume
+    door.cause = Cause("storeWithoutPasscode", observed: "the agent's key is as safe as the volume that it lies on")
     return door
   }
 

@@ -6,6 +6,11 @@ enum ManagedHomeDoors {
   private static let suffix = ".identity"
   private static let limits = JSONParser.Limits(bytes: 1 << 20, depth: 32, anyNumber: true)
 
+  /// The person's home is one of these, whoever else knows them.
+  static func has(_ person: Account, _ system: System) -> Bool {
+    person.source == .homed || system.exists("\(folder)/\(person.name)\(suffix)")
+  }
+
   static func look(_ context: KeyringContext) -> ProbeResult {
     var result = ProbeResult()
     let names: [String]
@@ -19,7 +24,7 @@ enum ManagedHomeDoors {
     }
     for file in names.prefix(1024) where file.ends(with: suffix) {
       var door = door(context.system, String(file.dropLast(suffix.count)), "\(folder)/\(file)")
-      door.liesOn = context.volumes.door(holding: "/home")
+      door.ground = context.volumes.opening(ofPath: "/home")
       result.doors.append(door)
     }
     return result

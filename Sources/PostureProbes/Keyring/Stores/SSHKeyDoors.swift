@@ -21,7 +21,7 @@ enum SSHKeyDoors {
     for person in context.people {
       var found = look(Home(context.system, person))
       for index in found.doors.indices {
-        found.doors[index].liesOn = context.volumes.door(holding: person.home)
+        found.doors[index].ground = context.volumes.opening(ofPath: person.home)
       }
       result.add(found)
     }
@@ -41,8 +41,8 @@ enum SSHKeyDoors {
       result.doors = doors(home, folder, names, depth: 0, &left)
       if left < 0 { result.gaps = [home.gap(folder, .tooLarge)] }
     }
-    let seen = Set(result.doors.map(\.name))
-    result.doors += named(home).filter { !seen.contains(doorName(home, $0)) }.compactMap { try? door(home, $0) }
+    var seen = Set(result.doors.map(\.name))
+    result.doors += named(home).filter { seen.insert(doorName(home, $0)).inserted }.compactMap { try? door(home, $0) }
     return result
   }
 
@@ -82,10 +82,10 @@ enum SSHKeyDoors {
       guard words.count == 2, words[0].lowercased() == "identityfile" else { return nil }
       let value = words[1].trimmed.drop { $0 == "=" || $0 == " " }.filter { $0 != "\"" }
       let path = ["~/", "%d/", base].first(where: value.hasPrefix).map { value.dropFirst($0.count) }
-      guard let path, !path.contains("%"), !path.ends(with: ".pub"), !path.split(separator: "/").contains("..") else {
-        return nil
-      }
-      return String(path)
+      let parts = path?.split(separator: "/").filter { $0 != "." } ?? []
+      guard let name = parts.last, !name.ends(with: ".pub"), !parts.contains(where: { $0 == ".." || $0.contains("%") })
+      else { return nil }
+      return parts.joined(separator: "/")
     }.prefix(mostNamed).map { $0 }
   }
 

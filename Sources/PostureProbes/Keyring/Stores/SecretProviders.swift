@@ -3,7 +3,7 @@ import Posture
 /// Which programs could serve secrets here: those that are installed.
 ///
 /// The files of one that is gone stay in people's homes; new secrets no longer go there. KeePassXC is none of them: it
-/// serves only while it runs.
+/// serves only while it runs, and from files of its own.
 struct SecretProviders {
   enum Name: String, CaseIterable {
     case gnomeKeyring = "gnome-keyring"
@@ -11,6 +11,8 @@ struct SecretProviders {
   }
 
   private let installed: Set<Name>
+  /// KeePassXC is what the bus starts for secrets.
+  private let startsKeePassXC: Bool
   /// What answers for secrets and is none of those: its program, and the file that says so.
   private let other: (program: String, place: Place)?
 
@@ -37,6 +39,7 @@ struct SecretProviders {
     }
     let services = files.compactMap(system.text)
     other = files.lazy.compactMap { Self.other($0, system) }.first
+    startsKeePassXC = services.contains { $0.contains(Self.keePassXC) }
     installed = Set(
       Name.allCases.filter { name in
         let programs = Self.programs[name] ?? []
@@ -65,10 +68,10 @@ struct SecretProviders {
     return result
   }
 
-  /// Whether new secrets can go to collections of this kind. Where no provider shows at all, whoever made the files is
-  /// taken to be somewhere else.
-  func serves(_ name: Name) -> Bool {
-    (installed.isEmpty && other == nil) || installed.contains(name)
-      || (name == .gnomeKeyring && installed.contains(.oo7))
+  /// Whether this person's new secrets can go to collections of this kind. Where no provider shows at all, whoever made
+  /// the files is taken to be somewhere else.
+  func serves(_ name: Name, _ home: Home) -> Bool {
+    if installed.contains(name) || (name == .gnomeKeyring && installed.contains(.oo7)) { return true }
+    return installed.isEmpty && other == nil && !startsKeePassXC && KeePassXCDoors.settings(home) == nil
   }
 }

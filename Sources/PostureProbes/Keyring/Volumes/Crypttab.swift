@@ -10,6 +10,15 @@ struct CrypttabEntry: Hashable, Sendable {
   var options: [String]
   var place: Place
 
+  /// The number of its header, as far as its device or its name has it: by that the kernel's command line means it
+  /// (systemd-cryptsetup-generator(8)).
+  var number: String? {
+    for prefix in ["UUID=", "/dev/disk/by-uuid/"] where source.hasPrefix(prefix) {
+      return String(source.dropFirst(prefix.utf8.count))
+    }
+    return name.hasPrefix("luks-") ? String(name.dropFirst("luks-".utf8.count)) : nil
+  }
+
   /// The value of `name=value`.
   func option(_ name: String) -> String? {
     options.last { $0.hasPrefix(name + "=") }.map { String($0.dropFirst(name.utf8.count + 1)) }

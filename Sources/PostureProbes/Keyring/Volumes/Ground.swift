@@ -23,6 +23,24 @@ indirect enum Ground: Hashable, Sendable {
     }
   }
 
+  /// An encrypted mapping stands before every part of it.
+  var isEncrypted: Bool {
+    switch self {
+    case .mapping: true
+    case .legs(let legs): legs.allSatisfy(\.isEncrypted)
+    case .plain, .unknown: false
+    }
+  }
+
+  /// A mapping in it, with what that stands on.
+  func layer(_ mapping: String) -> Ground? {
+    switch self {
+    case .mapping(let name, let on): name == mapping ? self : on.layer(mapping)
+    case .legs(let legs): legs.lazy.compactMap { $0.layer(mapping) }.first
+    case .plain, .unknown: nil
+    }
+  }
+
   /// The mapping that everything in it lies on, where that is one.
   var soleMapping: String? {
     switch self {

@@ -179,11 +179,18 @@ struct GroundFinder {
 
   private func ground(of mapping: Mapping, _ mount: MountTable.Mount, _ depth: Int) -> Ground {
     guard depth < Self.mostLayers else { return unknown("\(mapping.name): crypttab loops", mapping.place) }
+    let below = below(mapping, mount, depth)
     // What is below an encrypted layer can only add to it.
-    guard let path = BlockDevices.path(ofSource: mapping.source ?? ""), let below = self.mapping(making: path),
-      below != mapping
-    else { return .mapping(mapping.name, on: .plain) }
-    return .mapping(mapping.name, on: ground(of: below, mount, depth + 1))
+    return .mapping(mapping.name, on: below.isUnknown ? .plain : below)
+  }
+
+  private func below(_ mapping: Mapping, _ mount: MountTable.Mount, _ depth: Int) -> Ground {
+    guard let path = BlockDevices.path(ofSource: mapping.source ?? "") else { return .plain }
+    if let other = self.mapping(making: path) {
+      return other == mapping ? .plain : ground(of: other, mount, depth + 1)
+    }
+    let isVolume = BlockDevices.mappingName(ofPath: path) != nil || BlockDevices.volumeNumber(ofPath: path) != nil
+    return isVolume ? byName(path, mount, depth + 1) : .plain
   }
 
   private func logicalVolume(_ group: VolumeGroup?, _ mount: MountTable.Mount, _ depth: Int) -> Ground {

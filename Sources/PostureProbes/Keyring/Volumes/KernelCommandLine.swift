@@ -87,10 +87,9 @@ struct KernelCommandLine: Sendable {
     values("luks.options", isEarly: isEarly).filter { Self.split($0) == nil }.flatMap(Self.list)
   }
 
-  /// The key file for the volume with this number, or for every one without a row: `path` or `path:device`.
-  func keyFile(of uuid: String?, hasRow: Bool, isEarly: Bool) -> String? {
+  /// The key file of a volume without a row: for the one with this number, or for every one; `path` or `path:device`.
+  func keyFile(of uuid: String?, isEarly: Bool) -> String? {
     if let own = own("luks.key", uuid, isEarly) { return own }
-    if hasRow { return nil }
     if let common = values("luks.key", isEarly: isEarly).first(where: { Self.split($0) == nil }) { return common }
     // The hook of Arch: cryptkey=rootfs:PATH, DEVICE:TYPE:PATH, or DEVICE:OFFSET:SIZE for bytes of the device.
     let parts = value("cryptkey")?.split(separator: ":").map(String.init) ?? []

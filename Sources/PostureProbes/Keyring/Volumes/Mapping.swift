@@ -19,11 +19,8 @@ struct Mapping: Hashable, Sendable {
     return parts
   }
 
-  /// The number of the LUKS header, with hyphens: by what names its device, else by device mapper's uuid.
+  /// The number of the LUKS header, with hyphens, by device mapper's uuid.
   var number: String? {
-    for prefix in ["UUID=", "/dev/disk/by-uuid/"] {
-      if let source, source.hasPrefix(prefix) { return String(source.dropFirst(prefix.utf8.count)) }
-    }
     guard let parts, parts.count > 2, parts[2].utf8.count == 32 else { return nil }
     var rest = parts[2]
     return [8, 4, 4, 4, 12].map { length in

@@ -40,13 +40,15 @@ struct UnlockPlanner {
       entry.keyFile = row?.keyFile
       row = nil
     }
-    if let own = line.options(of: mapping.number, isEarly: isEarly) {
+    // systemd knows a row by its own words.
+    let number = (row ?? bare).number ?? (row == nil ? mapping.number : nil)
+    if let own = line.options(of: number, isEarly: isEarly) {
       entry.options = own
     } else if row == nil {
       entry.options = line.commonOptions(isEarly: isEarly)
     }
     entry.keyFile =
-      line.keyFile(of: mapping.number, hasRow: row != nil, isEarly: isEarly) ?? entry.keyFile
+      (row == nil ? line.keyFile(of: number, isEarly: isEarly) : nil) ?? entry.keyFile
       ?? (isEarly && row == nil ? hookKey : nil)
     return entry
   }
@@ -121,7 +123,7 @@ struct UnlockPlanner {
     }
     guard status.kind == .regular else { return .none }
     return isEarly
-      ? earlyKey(named, mapping) : .file(named, volumes.opening(ofPath: named, before: mapping), Place(named))
+      ? earlyKey(named, mapping) : .file(named, volumes.opening(ofPath: named), Place(named))
   }
 
   /// Where the file is not there, systemd asks. It may lie on a file system that is not mounted below this root.

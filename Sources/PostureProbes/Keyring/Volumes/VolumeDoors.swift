@@ -7,27 +7,34 @@ enum VolumeDoors {
     var result = ProbeResult()
     result.gaps = volumes.gaps
     let mounts = volumes.mounts.mounts.filter(volumes.holdsSystemOrHomes)
-    let system = volumes.door(holding: "/")
-    let used = Set(mounts.flatMap { volumes.ground(of: $0).mappings })
+    let grounds = mounts.map(volumes.ground)
+    let used = Set(grounds.flatMap(\.mappings))
+    let system = mounts.firstIndex { $0.point == "/" }.map { grounds[$0] }
+    let isEncrypted = system?.isEncrypted == true
     for mapping in volumes.mappings {
       var (door, remarks) = volumes.door(of: mapping)
       door.counts = used.contains(mapping.name)
+      door.holdsSystem = isEncrypted && system?.layer(mapping.name) != nil
       result.doors.append(door)
       result.remarks += remarks.map { Remark($0, check: .disk, door: door.name) }
-      result.remarks += portability(of: door, mapping)
+      let layer = grounds.lazy.compactMap { $0.layer(mapping.name) }.first
+      result.remarks += portability(of: door, mapping, volumes.opening(of: layer ?? .mapping(mapping.name, on: .plain)))
     }
-    let unmapped = mounts.compactMap(volumes.unmappedDoor)
-    // A name stands for one row: of two, the one that the system or a home lies on.
-    let names = Set(unmapped.map(\.name))
-    result.doors.removeAll { !$0.counts && names.contains($0.name) }
-    result.doors += unmapped
-    for index in result.doors.indices { result.doors[index].holdsSystem = result.doors[index].name == system }
+    // A mapping that counts keeps its name, and of two mounts the first. No mapping is called as a mount point is.
+    var taken = used
+    for (mount, ground) in zip(mounts, grounds) where ground.soleMapping == nil {
+      let name = Volumes.name(ofPoint: mount.point)
+      var door = volumes.door(of: mount, on: ground, named: taken.insert(name).inserted ? name : mount.point)
+      door.holdsSystem = mount.point == "/" && !isEncrypted
+      result.doors.removeAll { !$0.counts && $0.name == door.name }
+      result.doors.append(door)
+    }
     return result
   }
 
-  /// A passcode that opens the volume on any machine.
-  private static func portability(of door: Door, _ mapping: Mapping) -> [Remark] {
-    guard let opening = door.opening, opening.answer == .required, !opening.isDeviceBound else { return [] }
+  /// A passcode that opens the volume on any machine; `whole`: with what it stands on.
+  private static func portability(of door: Door, _ mapping: Mapping, _ whole: Opening?) -> [Remark] {
+    guard door.answer == .required, whole?.isDeviceBound != true else { return [] }
     let cause = Cause(
       "passcodeBoundPortable", observed: "\(door.name) opens on any machine", evidence: [mapping.place])
     return [Remark(cause, check: .deviceBinding, door: door.name)]
@@ -35,11 +42,9 @@ enum VolumeDoors {
 }
 
 extension Volumes {
-  /// The row of a mount that no single mapping stands for; nil where one does.
-  func unmappedDoor(of mount: MountTable.Mount) -> Door? {
-    let ground = ground(of: mount)
-    guard ground.soleMapping == nil else { return nil }
-    var door = Door(doorName(mount), .secret, "*", opening(of: ground), because: [])
+  /// The row of a mount that no single mapping stands for.
+  func door(of mount: MountTable.Mount, on ground: Ground, named name: String) -> Door {
+    var door = Door("volume:\(name)", .secret, "*", opening(of: ground), because: [])
     switch ground {
     case .plain:
       door.because = [Reason("volume.plain", mount.place)]

@@ -28,6 +28,10 @@ struct VolumeWays: Hashable, Sendable {
     }
     // What else it may do only matters where it is not open anyway.
     if let gap = plan.gap, opening?.answer != .notRequired { unknown(gap) }
+    if because.isEmpty {
+      because.append(
+        opening == nil ? Reason("volume.unknown", cause?.evidence?.first ?? place) : Reason("luks.noSlotInUse", place))
+    }
     if opening == .always {
       cause = cause ?? Cause("openSecret", observed: "a way in needs nothing", evidence: [place])
     }

@@ -114,8 +114,8 @@ final class Volumes {
     return found
   }
 
-  /// What opens the place that a file lies on, for the unlocking of `mapping`; nil where it lies on that very volume.
-  func opening(ofPath path: String, before mapping: Mapping) -> Opening? {
+  /// What opens the volumes that a file lies on; nothing does where no table says what that is. nil: not known.
+  func opening(ofPath path: String) -> Opening? {
     guard let mount = mounts.mount(holding: path) else { return .always }
     return opening(of: ground(of: mount))
   }
@@ -178,14 +178,6 @@ final class Volumes {
   func holdsSystemOrHomes(_ mount: MountTable.Mount) -> Bool {
     Self.systemPoints.contains(mount.point) || ["/home", "/root", "/var/home"].contains(mount.point)
       || homes.contains { MountTable.isInside($0, mount.point) || MountTable.isInside(mount.point, $0) }
-  }
-
-  /// The door of the volume that `path` lies on; nil where nothing says what that is.
-  func door(holding path: String) -> String? { mounts.mount(holding: path).map(doorName) }
-
-  func doorName(_ mount: MountTable.Mount) -> String {
-    if let sole = ground(of: mount).soleMapping { return "volume:\(sole)" }
-    return "volume:\(Self.name(ofPoint: mount.point))"
   }
 
   /// `root` for "/", `home` for "/home", `var-log` for "/var/log".

@@ -60,7 +60,7 @@ struct DropbearDoors {
       return .never.after([Reason("dropbear.noPassword", options.place)])
     }
     let takesEmpty = options.takesEmpty || (setup.isOpenWrt && account.isRoot)
-    var outcome = ProofWithoutPAM.outcome(for: account, takesEmpty: takesEmpty)
+    let outcome = ProofWithoutPAM.outcome(for: account, takesEmpty: takesEmpty)
     // Before 2024.84 it took the row of shadow wherever there was one.
     if ProofWithoutPAM.outcome(for: account, by: .anyRow, takesEmpty: takesEmpty).opening != outcome.opening {
       return .unknown(
@@ -68,10 +68,6 @@ struct DropbearDoors {
         Cause(
           "unknownDoor", observed: "passwd and shadow differ for \(account.name), and dropbear's version decides",
           evidence: [account.place]))
-    }
-    if outcome.opening?.answer == .notRequired {
-      outcome.cause = Cause(
-        "dropbearEmptyPassword", observed: "\(account.name)'s password is empty", evidence: [account.place])
     }
     return outcome
   }

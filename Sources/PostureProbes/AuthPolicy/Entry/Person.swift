@@ -1,32 +1,5 @@
 import Posture
 
-/// The rows of a part's doors: one per door and subject, whatever number of configurations speak of it.
-struct DoorRows {
-  private(set) var doors: [Door] = []
-  private var positions: [String: Int] = [:]
-
-  /// Adds a row; one that is there already opens with either.
-  mutating func add(_ door: Door) {
-    let key = "\(door.name)\u{1F}\(door.subject)"
-    guard let position = positions[key] else {
-      positions[key] = doors.count
-      doors.append(door)
-      return
-    }
-    doors[position] = Self.weaker(doors[position], door)
-  }
-
-  /// The row that both together are: open where one is open, unknown where one is unknown.
-  private static func weaker(_ first: Door, _ second: Door) -> Door {
-    if first.answer == .notRequired { return first }
-    if second.answer == .notRequired { return second }
-    guard let mine = first.opening, let other = second.opening else { return first.opening == nil ? first : second }
-    var door = first.answer == .closed ? second : first
-    door.opening = mine.or(other)
-    return door
-  }
-}
-
 /// Who doors are listed for.
 struct Person: Sendable {
   /// nil for the people of a source that is not on this disk.
