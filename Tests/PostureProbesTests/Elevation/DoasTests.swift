@@ -39,6 +39,7 @@ struct DoasTests {
     Rule(text: "# C:\\\npermit nopass alice", alice: "notRequired"),
     Rule(text: "permit nopass alice # \\\ndeny alice", alice: "closed"),
     Rule(text: "permit nopass alice as 00", alice: "notRequired"),
+    Rule(text: "permit nopass alice\r", alice: "closed"),
     Rule(text: "permit nopass al\\\nice", alice: "notRequired"),
     Rule(text: "permit nopass \"al\"ice", alice: "notRequired"),
     Rule(text: "permit nopass setenv{A}alice", alice: "notRequired"),
@@ -54,7 +55,7 @@ struct DoasTests {
   @Test(arguments: [
     "permit nopass persist alice\n", "permit persist nopass alice\n", "deny nopass bob\n", "\"permit\" nopass bob\n",
     "permit setenv { A } setenv { B } bob\n", "permit setenv { cmd } bob\n", "permit bob cmd ls args as\n",
-    "permit nopass alice\r\n", "permit {alice}\n", "permit \\\nnopass alice\n", "permit bob \\\ncmd ls\n",
+    "permit {alice}\n", "permit \\\nnopass alice\n", "permit bob \\\ncmd ls\n",
     "permit \(String(repeating: "a", count: 1_024))\n", "permit \"al\\\nice\"\n", "permit bob\0\n",
     "permit nopass alice", "permit nopass alice # c", "permit nopass alice \\\n", "\\",
   ])
