@@ -81,7 +81,7 @@ struct DoasLines {
     return pending.isKeyword && Self.keywords.contains(text) ? .keyword(text) : .text(text)
   }
 
-  /// Up to what ends a word. A backslash at the end of a line joins it with the next, and makes what follows no keyword.
+  /// Up to what ends a word. A backslash at the end of a line joins it with the next; what is joined is no keyword.
   private mutating func read(_ word: inout Pending, _ line: inout Line) {
     var isOpen = false
     var isEscaped = false
