@@ -62,10 +62,8 @@ import Testing
     }
   }
   private static let doas: Parser = { bytes in
-    for line in bytes.split(separator: 10) {
-      let words = String(decoding: line, as: UTF8.self).split(separator: " ").map(String.init)
-      _ = DoasConfiguration.Rule(words, Place("/x"), "")
-    }
+    var lines = DoasLines(bytes)
+    while let line = lines.next() { _ = DoasConfiguration.Rule(line.words, Place("/x"), line.text) }
   }
   private static let ssh: Parser = { bytes in
     for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {

@@ -36,11 +36,38 @@ struct DoasTests {
     Rule(text: "permit nopass alice\npermit nonsense alice bob", alice: "closed"),
     Rule(text: "permit nopass alice cmd reboot", alice: "closed"),
     Rule(text: "permit \"nopass", alice: "closed"),
+    Rule(text: "# C:\\\npermit nopass alice", alice: "notRequired"),
+    Rule(text: "permit nopass alice # \\\ndeny alice", alice: "closed"),
+    Rule(text: "permit nopass alice as 00", alice: "notRequired"),
+    Rule(text: "permit nopass alice\r", alice: "closed"),
+    Rule(text: "permit nopass al\\\nice", alice: "notRequired"),
+    Rule(text: "permit nopass \"al\"ice", alice: "notRequired"),
+    Rule(text: "permit nopass setenv{A}alice", alice: "notRequired"),
+    Rule(text: "permit nopass \"\"\npermit nopass alice", alice: "notRequired"),
+    Rule(text: "permit nopass \(String(repeating: "a", count: 1_023))\npermit nopass alice", alice: "notRequired"),
     Rule(text: "", alice: "closed"),
   ]
 
   @Test(arguments: rules) func `the last rule that matches decides`(_ rule: Rule) throws {
     #expect(try doas(rule.text + "\n").answer("doas") == rule.alice)
+  }
+
+  @Test(arguments: [
+    "permit nopass persist alice\n", "permit persist nopass alice\n", "deny nopass bob\n", "\"permit\" nopass bob\n",
+    "permit setenv { A } setenv { B } bob\n", "permit setenv { cmd } bob\n", "permit bob cmd ls args as\n",
+    "permit {alice}\n", "permit \\\nnopass alice\n", "permit bob \\\ncmd ls\n",
+    "permit \(String(repeating: "a", count: 1_024))\n", "permit \"al\\\nice\"\n", "permit bob\0\n",
+    "permit nopass alice", "permit nopass alice # c", "permit nopass alice \\\n", "\\",
+  ])
+  func `what doas refuses, it refuses as a whole`(_ last: String) throws {
+    let people = try doas("permit nopass alice\n" + last)
+    #expect(try people.answer("doas") == "closed")
+    #expect(try people.codes().contains("doasRefused"))
+  }
+
+  @Test(arguments: ["# c", "  ", "\\\n", "\n"])
+  func `the end of the file ends no rule, and need not end anything else`(_ last: String) throws {
+    #expect(try doas("permit nopass alice\n" + last).answer("doas") == "notRequired")
   }
 
   @Test func `single commands have rows of their own`() throws {

@@ -39,6 +39,8 @@ struct DisplayManagerTests {
     #expect(try users(.gdm, ["etc/gdm/custom.conf": "[daemon]\nAutomaticLoginEnable=true\nAutomaticLogin=\n"]).isEmpty)
     #expect(try users(.gdm, ["etc/gdm/custom.conf": "[security]\n" + on]).isEmpty)
     #expect(try users(.gdm, ["etc/gdm/custom.conf": "[daemon]\nrubbish\n" + on]).isEmpty)
+    // It goes on with what stands before a bad line.
+    #expect(try users(.gdm, ["etc/gdm/custom.conf": "[daemon]\n" + on + "rubbish\n"]).count == 1)
     #expect(try users(.gdm, ["etc/gdm/custom.conf": "[daemon]\n#\(on)"]).isEmpty)
     #expect(try users(.gdm, ["etc/gdm/custom.conf": "[daemon]\n" + on]) == ["kim automatic login once per boot"])
   }
@@ -203,10 +205,15 @@ struct DisplayManagerTests {
     #expect(try one("[Seat:*]\nautologin-user=  a \n") == ["a  automatic login once per boot"])
   }
 
-  @Test func `lightdm: a file that is no key file leaves the door unknown`() throws {
-    let tree = try FixtureTree(["etc/lightdm/lightdm.conf": "autologin-user=kim\n"])
-    #expect(
-      DisplayManager.lightdm.setup(AuthContext(try System(root: tree.root))).fault?.code == "displayManagerBroken")
+  @Test(arguments: [
+    ("autologin-user=kim", true), ("[Seat:seat[0-9]]", true), ("[Seat:*] # ours", true), ("[Seat:*]\nk[=1", true),
+    ("[Seat:*]\nk[de]x=1", true), ("[Seat:*]\nk]=1", true), ("[Seat:*]\nk[d e]=1", true), ("[]", true),
+    ("[Seat:*] \t", false), ("[Seat:*]\nk[de]=1\nk k=1\nk[]=1", false),
+  ])
+  func `lightdm: a file that is no key file leaves the door unknown`(_ text: String, _ isBroken: Bool) throws {
+    let tree = try FixtureTree(["etc/lightdm/lightdm.conf": "\(text)\n"])
+    let fault = DisplayManager.lightdm.setup(AuthContext(try System(root: tree.root))).fault
+    #expect(fault?.code == (isBroken ? "displayManagerBroken" : nil))
   }
 
   @Test func `lightdm: a guest needs the script`() throws {
@@ -274,27 +281,62 @@ struct DisplayManagerTests {
 
   // MARK: greetd, lxdm
 
+  private static let terminal = "[terminal]\nvt = 1\n"
+  private static let greeter = "[default_session]\ncommand = \"agreety --cmd sh\"\n"
+
+  private func greetd(_ text: String, _ files: [String: String] = [:]) throws -> DisplayManagerSetup {
+    let own = [
+      "etc/passwd": "kim:x:1000:1000::/home/kim:/bin/sh\ngreeter:x:990:990::/:/bin/sh\n",
+      "etc/greetd/config.toml": text,
+    ]
+    let tree = try FixtureTree(own.merging(files) { $1 })
+    return DisplayManager.greetd.setup(AuthContext(try System(root: tree.root)))
+  }
+
+  @Test(arguments: [
+    ("", false), ("[initial_session]\ncommand = sway\nuser = kim\n", false), ("  # c\n[other]\nx = \"y\" # c\n", false),
+    ("rubbish\n", true), ("[other] # c\n", true), ("[other\n", true), ("; c\n", true), ("[initial_session]\n", true),
+    ("[initial_session]\ncommand = \"sway\"\n", true), ("[initial_session]\nuser = \"kim\"\n", true),
+    ("[initial_session]\ncommand = \"sway\"\nuser = \"\"\n", true),
+    ("[initial_session]\ncommand = \"sway\"\nuser = \"kim\" # me\n", true), ("user = \"gone\"\n", true),
+  ])
+  func `greetd: a file that it refuses leaves the door unknown`(_ text: String, _ isBroken: Bool) throws {
+    let setup = try greetd(Self.terminal + Self.greeter + text)
+    #expect(setup.fault?.code == (isBroken ? "displayManagerBroken" : nil))
+    #expect(!isBroken || setup.automatic.isEmpty)
+  }
+
+  @Test func `greetd needs a terminal, a greeter and its user`() throws {
+    for text in [Self.terminal, Self.greeter, "[terminal]\n" + Self.greeter, Self.terminal + "[default_session]\n"] {
+      #expect(try greetd(text).fault?.code == "displayManagerBroken")
+    }
+    let passwd = ["etc/passwd": "kim:x:1000:1000::/home/kim:/bin/sh\n"]
+    #expect(try greetd(Self.terminal + Self.greeter, passwd).fault?.code == "displayManagerBroken")
+    // A directory may have the user.
+    let directory = passwd.merging(["etc/nsswitch.conf": "passwd: files ldap\n"]) { $1 }
+    #expect(try greetd(Self.terminal + Self.greeter, directory).fault == nil)
+  }
+
   @Test func `greetd: first session, standing session, greeters`() throws {
-    let one = { (text: String) in try users(.greetd, ["etc/greetd/config.toml": text]) }
-    #expect(try one("[initial_session]\ncommand = \"sway\"\nuser = \"kim\"\n") == ["kim initial session once per boot"])
-    #expect(try one("[initial_session]\nuser = 'kim'\n").isEmpty)
-    #expect(try one("[default_session]\ncommand = \"sway\"\nuser = \"kim\" # me\n").count == 1)
+    let found = { (text: String, files: [String: String]) in
+      try greetd(Self.terminal + text, files).automatic.map { "\($0.user) \($0.note)" }
+    }
+    let one = { (text: String) in try found(text, [:]) }
+    let first = Self.greeter + "[initial_session]\ncommand = \"sway\"\nuser = 'kim'\n"
+    #expect(try one(first) == ["kim initial session once per boot"])
+    #expect(try one("[default_session]\ncommand = \"sway\"\nuser = \"kim\"\n").count == 1)
     #expect(try one("[default_session]\ncommand = \"tuigreet --cmd sway\"\nuser = \"kim\"\n").isEmpty)
     #expect(try one("[default_session]\ncommand = \"sway\"\nuser = \"greeter\"\n").isEmpty)
     let wrapped = { (command: String, file: String) in
-      try users(
-        .greetd,
-        [
-          "etc/greetd/config.toml": "[default_session]\ncommand = \"\(command)\"\nuser = \"kim\"\n", "opt/start": file,
-        ])
+      try found("[default_session]\ncommand = '\(command)'\nuser = \"kim\"\n", ["opt/start": file])
     }
     #expect(try wrapped("/opt/start", "#!/bin/sh\nexec cage -s -- gtkgreet -l\n").isEmpty)
     #expect(try wrapped("sway --config /opt/start", "exec \"wlgreet --command sway; swaymsg exit\"\n").isEmpty)
     #expect(try wrapped("/opt/start", "#!/bin/sh\n# regreet\nexec cage -s -- kiosk\n").count == 1)
     #expect(try wrapped("/opt/start", "#!/bin/sh\nexec /opt/start\n").count == 1)
     let elsewhere = ["usr/lib/systemd/system/greetd.service": "[Service]\nExecStart=greetd --config /etc/other.toml\n"]
-    let other = ["etc/other.toml": "[initial_session]\ncommand = \"x\"\nuser = \"kim\"\n"]
-    #expect(try users(.greetd, elsewhere.merging(other) { $1 }).count == 1)
+    let other = ["etc/other.toml": Self.terminal + first]
+    #expect(try found("", elsewhere.merging(other) { $1 }).count == 1)
   }
 
   static let sessions: [(session: String, text: String, service: String?)] = [

@@ -143,6 +143,27 @@ struct KeyringSSHKeyTests {
     #expect(SSHPrivateKey(magic) == .damaged("truncated"))
   }
 
+  @Test func `dropbear's own format has no passphrase`() throws {
+    func string(_ bytes: [UInt8]) -> [UInt8] { [0, 0, 0, UInt8(bytes.count)] + bytes }
+    let kinds = ["ssh-rsa": 3, "ssh-dss": 5, "ecdsa-sha2-nistp256": 3]
+    for (kind, count) in kinds {
+      let fields = [UInt8](repeating: 7, count: 9)
+      let key = string(Array(kind.utf8)) + Array((0..<count).map { _ in string(fields) }.joined())
+      #expect(SSHPrivateKey(key) == .open)
+      #expect(SSHPrivateKey(Array(key.dropLast())) == nil)
+    }
+    let secret = string(Array("ssh-ed25519".utf8)) + string([UInt8](repeating: 7, count: 64))
+    #expect(SSHPrivateKey(secret) == .open)
+    // The public half alone.
+    #expect(SSHPrivateKey(string(Array("ssh-ed25519".utf8)) + string([UInt8](repeating: 7, count: 32))) == nil)
+    let tree = try FixtureTree()
+    try tree.addAlice()
+    try tree.write("/home/alice/.ssh/id_dropbear", secret)
+    #expect(try tree.doors().contains { $0.name == "ssh-key:alice:.ssh/id_dropbear" && $0.answer == .notRequired })
+    try tree.write("/home/alice/.ssh/id_dropbear", "rubbish")
+    #expect(try tree.doors().contains { $0.name == "ssh-key:alice:.ssh/id_dropbear" && $0.answer == .unknown })
+  }
+
   @Test func `a key cut at any byte is never taken for a protected one`() throws {
     let whole = Self.openSSH(type: "ssh-ed25519", cipher: "aes256-ctr", secret: [1, 2, 3])
     #expect(SSHPrivateKey(whole) == .passphrase)

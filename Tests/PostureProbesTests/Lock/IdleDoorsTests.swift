@@ -68,6 +68,31 @@ struct IdleDoorsTests {
     #expect(try gnome(["etc/dconf/db/site": open]) == .required)
   }
 
+  @Test func `GNOME: a value of another type counts as none, and hides what comes after it`() throws {
+    let wrong = database([(Self.delay, "i", [0, 0, 0, 0]), (Self.enabled, "(b)", [0])])
+    let open = database([(Self.delay, "u", [0, 0, 0, 0]), (Self.enabled, "b", [0])])
+    let profile = "user-db:user\nsystem-db:site\n"
+    #expect(try gnome([Self.user: wrong]) == .required)
+    #expect(try gnome([Self.user: wrong, "etc/dconf/db/site": open], profile) == .required)
+    #expect(try gnome([Self.user: open, "etc/dconf/db/site": wrong], profile) == .notRequired)
+    // MATE's own key is signed.
+    let mate = { (type: String) in
+      let delay = database([("/org/mate/session/idle-delay", type, [0, 0, 0, 0])])
+      return try idle(.mate, "mate-session", [Self.user: delay.bytes])?.answer
+    }
+    #expect(try mate("i") == .notRequired)
+    #expect(try mate("u") == .required)
+  }
+
+  @Test(arguments: [
+    ("user-db:user\nsystem-db:site # ours\n", Answer.notRequired), ("\t system-db:site#x\n", .notRequired),
+    ("system-db : site\n", .required), ("system-db: site\n", .required), ("# system-db:site\n", .required),
+    ("user-db:user \\\nsystem-db:site\n", .notRequired),
+  ])
+  func `GNOME: the profile's lines`(_ profile: String, _ expected: Answer) throws {
+    #expect(try gnome(["etc/dconf/db/site": database([(Self.enabled, "b", [0])])], profile) == expected)
+  }
+
   @Test func `GNOME: a vendor's override is in the compiled schemas`() throws {
     // The schemas' file has a table for each schema: the lock table of the writer has the same form.
     #expect(
@@ -107,7 +132,13 @@ struct IdleDoorsTests {
     ("[Daemon]\nTimeout=30\n", .required), ("[Other]\nAutolock=false\n", .required),
     ("[Daemon]\nAutolock=no\n", .notRequired), ("[Daemon]\nAutolock=Off\n", .notRequired),
     ("[Daemon]\nAutolock=perhaps\n", .required), ("[Daemon]\nLock=false\n", .notRequired),
-    ("[Daemon]\nRequirePassword=false\n", .notRequired),
+    ("[Daemon]\nRequirePassword=false\n", .notRequired), ("[Daemon] # ours\nAutolock=false\n", .notRequired),
+    ("[Daemon][x]\nAutolock=false\n", .required), ("[Daemon]\n[x\nAutolock=false\n", .notRequired),
+    ("[Daemon]\nTimeout=10\\\nAutolock=false\n", .notRequired), ("[Daemon]\nAutolock[de]=false\n", .required),
+    ("[Daemon]\nAutolock[$i]=false\nAutolock=true\n", .notRequired),
+    ("[Daemon][$i]\nAutolock=false\nAutolock=true\n", .notRequired),
+    ("[Daemon][$i] # ours\nAutolock=false\n", .required), ("[Daemon]\nAutolock=fal\\x73e\n", .notRequired),
+    ("[D\\x61emon]\nAuto\\x6cock[$e]=false\n", .notRequired), ("[Daemon]\nAutolock=\\false\n", .required),
   ])
   func `KDE's own file`(_ text: String, _ expected: Answer) throws {
     #expect(try answer(.kde, "plasmashell", ["home/kim/.config/kscreenlockerrc": text]) == expected)
@@ -121,6 +152,18 @@ struct IdleDoorsTests {
     #expect(try answer(.kde, "plasmashell", user.merging(["etc/xdg/kscreenlockerrc": system]) { $1 }) == .required)
     let plain = ["etc/xdg/kscreenlockerrc": "[Daemon]\nAutolock=true\n"]
     #expect(try answer(.kde, "plasmashell", user.merging(plain) { $1 }) == .notRequired)
+  }
+
+  @Test(arguments: [
+    ("Autolock[$d]", Answer.required), ("Autolock[$d]=false", .required), ("Autolock[$x]", .notRequired),
+    ("Autolock[$i][$d]", .notRequired), ("Autolock[$i]", .notRequired), ("Autolock[$d]\nAutolock=no", .notRequired),
+  ])
+  func `KDE: a key that is deleted`(_ line: String, _ expected: Answer) throws {
+    let files = [
+      "etc/xdg/kscreenlockerrc": "[Daemon]\nAutolock=false\n",
+      "home/kim/.config/kscreenlockerrc": "[Daemon]\n\(line)\n",
+    ]
+    #expect(try answer(.kde, "plasmashell", files) == expected)
   }
 
   @Test func `KDE: what all of it has in common comes first`() throws {

@@ -18,7 +18,7 @@ struct DoasConfiguration: Sendable {
 
     /// The command with its arguments, as rows name it.
     var commandLine: String? { command.map { ([$0] + (arguments ?? [])).joined(separator: " ") } }
-    var allowsRoot: Bool { target == nil || target == "root" || target == "0" }
+    var allowsRoot: Bool { target == nil || target == "root" || target.flatMap { UInt32($0) } == 0 }
   }
 
   /// Why doas works for nobody.
@@ -44,112 +44,76 @@ struct DoasConfiguration: Sendable {
     }
     if file.owner != 0 { throw Self.refused(path, "is owned by uid \(file.owner), not by root") }
     if file.mode & 0o022 != 0 { throw Self.refused(path, "is writable by others than root") }
-    for line in Self.lines(file.text) {
-      let place = Place(path, line: line.number)
-      guard let words = Self.words(line.text) else { throw Self.refused(path, "has an open quote", line.number) }
-      if words.isEmpty { continue }
-      guard let rule = Rule(words, place, line.text) else {
+    var lines = DoasLines(file.bytes)
+    while let line = lines.next() {
+      if line.words.isEmpty, !line.isBroken { continue }
+      guard !line.isBroken, let rule = Rule(line.words, Place(path, line: line.number), line.text) else {
         throw Self.refused(path, "cannot be read: \(line.text.trimmed.prefix(120))", line.number)
       }
-      rules.append(rule)
+      // Nobody has an empty name.
+      if !rule.identity.isEmpty { rules.append(rule) }
     }
   }
 
   private static func refused(_ path: String, _ words: String, _ line: Int? = nil) -> Refusal {
     Refusal(code: "doasRefused", observed: "\(path) \(words)", place: Place(path, line: line))
   }
-
-  // MARK: Words
-
-  /// Lines, joined where a backslash ends one.
-  private static func lines(_ text: String) -> [(text: String, number: Int)] {
-    var result: [(text: String, number: Int)] = []
-    var pending: (text: String, number: Int)?
-    for (index, line) in text.lines(keepsEmpty: true).enumerated() {
-      var current = pending ?? ("", index + 1)
-      if line.ends(with: "\\") {
-        current.text += line.dropLast()
-        pending = current
-      } else {
-        current.text += line
-        result.append(current)
-        pending = nil
-      }
-    }
-    return result + (pending.map { [$0] } ?? [])
-  }
-
-  /// Words with quotes and escapes resolved, braces as words of their own; nil for an open quote.
-  private static func words(_ line: String) -> [String]? {
-    var words: [String] = []
-    var word: String?
-    var isQuoted = false
-    var isEscaped = false
-    for character in line {
-      if isEscaped {
-        word = (word ?? "") + String(character)
-        isEscaped = false
-      } else if character == "\\" {
-        isEscaped = true
-      } else if character == "\"" {
-        isQuoted.toggle()
-        word = word ?? ""
-      } else if isQuoted {
-        word = (word ?? "") + String(character)
-      } else if character == "#" {
-        break
-      } else if character == " " || character == "\t" || character == "\r" || character == "{" || character == "}" {
-        if let word { words.append(word) }
-        word = nil
-        if character == "{" || character == "}" { words.append(String(character)) }
-      } else {
-        word = (word ?? "") + String(character)
-      }
-    }
-    if isQuoted { return nil }
-    if let word { words.append(word) }
-    return words
-  }
 }
 
 extension DoasConfiguration.Rule {
   /// nil for anything that the grammar does not have.
-  init?(_ words: [String], _ place: Place, _ text: String) {
-    guard let action = words.first, action == "permit" || action == "deny" else { return nil }
-    isPermit = action == "permit"
+  init?(_ words: [DoasLines.Word], _ place: Place, _ text: String) {
+    var rest = words[...]
+    let action = rest.popFirst()
+    guard action == .keyword("permit") || action == .keyword("deny") else { return nil }
+    isPermit = action == .keyword("permit")
     asksPassword = true
     self.place = place
     self.text = String(text.trimmed.prefix(160))
-    var rest = words.dropFirst()
-    guard isPermit == false || Self.takeOptions(&rest, &asksPassword) else { return nil }
-    guard let identity = rest.popFirst(), identity != ":", !identity.isEmpty else { return nil }
+    guard !isPermit || Self.takeOptions(&rest, &asksPassword), let identity = Self.takeText(&rest) else { return nil }
     self.identity = identity
-    if rest.first == "as" {
-      rest.removeFirst()
-      guard let target = rest.popFirst() else { return nil }
+    if Self.take("as", &rest) {
+      guard let target = Self.takeText(&rest) else { return nil }
       self.target = target
     }
-    guard rest.first == "cmd" else {
-      guard rest.isEmpty else { return nil }
-      return
+    if Self.take("cmd", &rest) {
+      guard let command = Self.takeText(&rest) else { return nil }
+      self.command = command
+      if Self.take("args", &rest) { arguments = Self.takeTexts(&rest) }
     }
-    rest.removeFirst()
-    guard let command = rest.popFirst() else { return nil }
-    self.command = command
-    guard !rest.isEmpty else { return }
-    guard rest.removeFirst() == "args" else { return nil }
-    arguments = Array(rest)
+    guard rest.isEmpty else { return nil }
   }
 
-  private static func takeOptions(_ rest: inout ArraySlice<String>, _ asksPassword: inout Bool) -> Bool {
-    while let word = rest.first, ["nopass", "persist", "keepenv", "nolog", "setenv"].contains(word) {
-      rest.removeFirst()
-      if word == "nopass" { asksPassword = false }
-      if word == "setenv" {
-        guard rest.first == "{", let end = rest.firstIndex(of: "}") else { return false }
-        rest = rest[(end + 1)...]
-      }
-    }
+  private static func take(_ keyword: String, _ rest: inout ArraySlice<DoasLines.Word>) -> Bool {
+    guard rest.first == .keyword(keyword) else { return false }
+    rest.removeFirst()
     return true
+  }
+
+  /// A keyword is no text.
+  private static func takeText(_ rest: inout ArraySlice<DoasLines.Word>) -> String? {
+    guard case .text(let text) = rest.first else { return nil }
+    rest.removeFirst()
+    return text
+  }
+
+  private static func takeTexts(_ rest: inout ArraySlice<DoasLines.Word>) -> [String] {
+    var texts: [String] = []
+    while let text = takeText(&rest) { texts.append(text) }
+    return texts
+  }
+
+  /// `nopass` and `persist` exclude each other, and there is one `setenv` at most.
+  private static func takeOptions(_ rest: inout ArraySlice<DoasLines.Word>, _ asksPassword: inout Bool) -> Bool {
+    var seen = Set<String>()
+    while let word = ["nopass", "persist", "keepenv", "nolog", "setenv"].first(where: { take($0, &rest) }) {
+      let isNew = seen.insert(word).inserted
+      guard word == "setenv" else { continue }
+      guard isNew, rest.popFirst() == .brace("{") else { return false }
+      _ = takeTexts(&rest)
+      guard rest.popFirst() == .brace("}") else { return false }
+    }
+    asksPassword = !seen.contains("nopass")
+    return asksPassword || !seen.contains("persist")
   }
 }

@@ -53,10 +53,9 @@ struct GDM {
     return [chosen, "/run/gdm3/custom.conf", "/run/gdm/custom.conf"]
   }
 
-  /// A file that GLib cannot parse counts as empty.
+  /// gdm warns of a line that GLib refuses, and goes on with what stands before it.
   private func read(_ path: String) -> (path: String, file: GLibKeyFile)? {
-    guard let text = context.system.text(path), let file = try? GLibKeyFile(text) else { return nil }
-    return (path, file)
+    context.system.text(path).map { (path, GLibKeyFile(upToFault: $0)) }
   }
 
   private struct Values {

@@ -15,24 +15,51 @@ struct GLibKeyFile: Sendable {
   }
 
   let entries: [Entry]
+  /// The line that GLib stops at.
+  private let malformed: Malformed?
 
   init(_ text: String) throws(Malformed) {
+    self.init(upToFault: text)
+    if let malformed { throw malformed }
+  }
+
+  /// With what stands before the line that GLib refuses: a program that goes on after the fault has that much.
+  init(upToFault text: String) {
     var entries: [Entry] = []
+    var malformed: Malformed?
     var group: String?
     for (index, raw) in text.lines(keepsEmpty: true).enumerated() {
       let line = raw.trimmed
       if line.isEmpty || line.hasPrefix("#") { continue }
-      if line.hasPrefix("["), line.ends(with: "]"), line.count > 2 {
-        group = String(line.dropFirst().dropLast())
-      } else if let group, !line.hasPrefix("="), let equals = raw.firstIndex(of: "=") {
+      if let name = Self.group(line) {
+        group = name
+      } else if let group, let equals = raw.firstIndex(of: "="), let key = Self.key(raw[..<equals].trimmed) {
         let value = raw[raw.index(after: equals)...]
-        entries.append(
-          Entry(group: group, key: raw[..<equals].trimmed, value: Self.written(value), line: index + 1))
+        entries.append(Entry(group: group, key: key, value: Self.written(value), line: index + 1))
       } else {
-        throw Malformed(line: index + 1)
+        malformed = Malformed(line: index + 1)
+        break
       }
     }
     self.entries = entries
+    self.malformed = malformed
+  }
+
+  /// The name in a line that is nothing but a group's header: it ends at the first bracket.
+  private static func group(_ line: String) -> String? {
+    guard line.hasPrefix("["), line.ends(with: "]") else { return nil }
+    let name = line.dropFirst().dropLast()
+    return name.isEmpty || name.contains { $0 == "[" || $0 == "]" } ? nil : String(name)
+  }
+
+  /// Brackets stand only around a locale, which ends the key.
+  private static func key(_ written: String) -> String? {
+    let name = written.prefix { $0 != "[" && $0 != "]" }
+    let locale = written[name.endIndex...]
+    if locale.isEmpty { return name.isEmpty ? nil : written }
+    guard !name.isEmpty, !name.ends(with: " "), locale.hasPrefix("["), locale.ends(with: "]") else { return nil }
+    let letters = locale.dropFirst().dropLast()
+    return letters.allSatisfy { $0.isLetter || $0.isNumber || "-_.@".contains($0) } ? written : nil
   }
 
   /// A value as it stands there: blanks before it are none of it, those behind it are.

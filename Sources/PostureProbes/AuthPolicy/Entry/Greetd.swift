@@ -31,9 +31,39 @@ struct Greetd {
       return DisplayManagerSetup(services: [service(nil)])
     }
     let table = TOMLTable(text)
-    var setup = DisplayManagerSetup(services: [service(table["general", "service"]?.text)])
+    var setup = DisplayManagerSetup(services: [service(table["general", "service"]?.text)], fault: fault(table))
+    guard setup.fault == nil else { return setup }
     for login in [initial(table), standing(table)] { if let login { setup.automatic.append(login) } }
     return setup
+  }
+
+  // MARK: What greetd refuses
+
+  private func fault(_ table: TOMLTable) -> Cause? {
+    refusal(of: table).map { words, line in
+      Cause("displayManagerBroken", observed: "\(path) \(words)", evidence: [Place(path, line: line)])
+    }
+  }
+
+  /// Without these greetd does not start; the last is needed where its table stands.
+  private static let needed = [
+    ("terminal", ["vt"]), ("default_session", ["command"]), ("initial_session", ["command", "user"]),
+  ]
+
+  /// Its own reader takes less than TOML allows.
+  private func refusal(of table: TOMLTable) -> (words: String, line: Int?)? {
+    if let line = table.refused { return ("has a line that greetd does not take", line) }
+    for (name, keys) in Self.needed where name != "initial_session" || table.headers.contains(name) {
+      for key in keys {
+        guard table.headers.contains(name), let value = table[name, key], !value.text.isEmpty else {
+          return ("has no \(name).\(key)", nil)
+        }
+        if !value.isWhole { return ("has more behind \(name).\(key)", value.line) }
+      }
+    }
+    let user = table["default_session", "user"] ?? TOMLTable.Value(text: "greeter")
+    let isMissing = context.accounts[user.text] == nil && context.accounts.externalSources.isEmpty
+    return isMissing || !user.isWhole ? ("needs a user \(user.text)", user.line) : nil
   }
 
   /// `greetd` if its file is in one of two places, else `login`.
@@ -106,19 +136,30 @@ struct Greetd {
 struct TOMLTable {
   struct Value: Hashable {
     var text: String
-    var line: Int
+    var line: Int?
+    /// Nothing stands behind it, not even a comment.
+    var isWhole = true
   }
 
   private var values: [String: Value] = [:]
+  /// The tables that have a line of their own.
+  private(set) var headers = Set<String>()
+  /// The first line that is no header, key or comment of its own, which is all that greetd's reader knows.
+  private(set) var refused: Int?
 
   init(_ text: String) {
     var table = ""
     for (index, raw) in text.lines(keepsEmpty: true).enumerated() {
       let line = raw.trimmed
+      if line.isEmpty || line.hasPrefix("#") { continue }
       if line.hasPrefix("["), let end = line.firstIndex(of: "]") {
         table = line[line.index(after: line.startIndex)..<end].trimmed
-      } else if !line.hasPrefix("#"), let equals = line.firstIndex(of: "=") {
+        headers.insert(table)
+        if !line.ends(with: "]") { refused = refused ?? index + 1 }
+      } else if !line.hasPrefix("["), let equals = line.firstIndex(of: "=") {
         add(table, line[..<equals].trimmed, line[line.index(after: equals)...].trimmed, index + 1)
+      } else {
+        refused = refused ?? index + 1
       }
     }
   }
@@ -126,11 +167,11 @@ struct TOMLTable {
   private mutating func add(_ table: String, _ key: String, _ text: String, _ line: Int) {
     let name = (table.isEmpty ? "" : "\(table).") + key.filter { $0 != "\"" && $0 != " " }
     guard text.hasPrefix("{") else {
-      values[name] = Value(text: Self.value(text), line: line)
+      values[name] = Self.value(text, line)
       return
     }
     for (key, text) in Self.pairs(text.dropFirst()) {
-      values["\(name).\(key)"] = Value(text: Self.value(text), line: line)
+      values["\(name).\(key)"] = Self.value(text, line)
     }
   }
 
@@ -158,8 +199,10 @@ struct TOMLTable {
 
   subscript(table: String, key: String) -> Value? { values["\(table).\(key)"] }
 
-  private static func value(_ text: String) -> String {
-    guard let quote = text.first, quote == "\"" || quote == "'" else { return text.prefix { $0 != "#" }.trimmed }
+  private static func value(_ text: String, _ line: Int) -> Value {
+    guard let quote = text.first, quote == "\"" || quote == "'" else {
+      return Value(text: text.prefix { $0 != "#" }.trimmed, line: line, isWhole: !text.contains("#"))
+    }
     var result = ""
     var rest = text.dropFirst()
     while let character = rest.popFirst(), character != quote {
@@ -169,6 +212,6 @@ struct TOMLTable {
         result.append(character)
       }
     }
-    return result
+    return Value(text: result, line: line, isWhole: rest.isEmpty && text.last == quote)
   }
 }

@@ -27,7 +27,9 @@ struct DconfSettings {
   /// dconf(7): what databases there are; without the profile `user` that is the user's own alone.
   private static func profile(_ name: String, _ system: System) -> [String]? {
     let paths = ["/etc/dconf/profile/\(name)", "/run/dconf/profile/\(name)", "/usr/share/dconf/profile/\(name)"]
-    return paths.lazy.compactMap(system.text).first.map { LogicalLines($0, comments: ["#"]).map(\.text) }
+    return paths.lazy.compactMap(system.text).first.map { text in
+      text.lines().map { $0.prefix { $0 != "#" }.trimmed }
+    }
   }
 
   private static func sources(
@@ -43,7 +45,7 @@ struct DconfSettings {
   private static func source(
     of line: String, _ system: System, _ home: UserFiles?
   ) throws(UserFiles.Fault) -> Source? {
-    let parts = line.split(separator: ":", maxSplits: 1).map(\.trimmed)
+    let parts = line.split(separator: ":", maxSplits: 1).map(String.init)
     guard parts.count == 2 else { return nil }
     switch parts[0] {
     case "user-db":
@@ -75,22 +77,23 @@ struct DconfSettings {
   }
 
   func boolean(_ key: DconfKey, default: Bool) -> Value<Bool> {
-    value(key, { database, variant in database.boolean(variant) }) ?? Value(content: `default`, place: nil)
+    value(key, "b") { database, variant in database.boolean(variant) } ?? Value(content: `default`, place: nil)
   }
 
-  func integer(_ key: DconfKey, default: Int) -> Value<Int> {
-    value(key, { database, variant in database.integer(variant) }) ?? Value(content: `default`, place: nil)
+  /// `type`: the one that the key's schema gives it, "u" or "i".
+  func integer(_ key: DconfKey, _ type: String = "u", default: Int) -> Value<Int> {
+    value(key, type) { database, variant in database.integer(variant) } ?? Value(content: `default`, place: nil)
   }
 
   private func value<Content>(
-    _ key: DconfKey, _ read: (GVDB, (type: String, data: [UInt8])) -> Content?
+    _ key: DconfKey, _ type: String, _ read: (GVDB, (type: String, data: [UInt8])) -> Content?
   ) -> Value<Content>? {
     // A lock in a database hides every database before it.
     let locked = sources.lastIndex { !$0.isUser && $0.database.contains(key.path, table: ".locks") } ?? 0
     for source in sources.dropFirst(locked) {
-      guard let variant = source.database.value(key.path), let content = read(source.database, variant) else {
-        continue
-      }
+      guard let variant = source.database.value(key.path) else { continue }
+      // A value of another type hides those behind it all the same: GSettings falls back to the schema alone.
+      guard variant.type == type, let content = read(source.database, variant) else { break }
       return Value(content: content, place: Place(source.path))
     }
     return schemas.value(key, read)

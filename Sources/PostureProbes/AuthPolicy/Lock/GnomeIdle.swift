@@ -37,7 +37,7 @@ struct GnomeIdle {
       reasons.append(Reason("dconf.\(key.name)", value.place))
       if value.content != wanted { return open("\(key.name)=\(value.content)", key, value.place) }
     }
-    let delay = settings.integer(delayKey, default: defaultDelay)
+    let delay = settings.integer(delayKey, kind == .mate ? "i" : "u", default: defaultDelay)
     if delay.content <= 0 { return open("\(delayKey.name)=\(delay.content)", delayKey, delay.place) }
     reasons.append(Reason("dconf.\(delayKey.name)", delay.place))
     return .locked(by: locker(context.system), reasons, note: "idle after \(delay.content) \(unit)")

@@ -4,9 +4,10 @@ import PosturePlatform
 /// Private keys in each owner's .ssh.
 enum SSHKeyDoors {
   private static let folder = ".ssh"
-  /// Names that ssh looks for by itself: what is there is a key, or ought to be.
+  /// Names that ssh or dbclient looks for by itself: what is there is a key, or ought to be.
   private static let standard: Set = [
     "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk", "id_xmss", "identity",
+    "id_dropbear",
   ]
   /// Files that are never keys, however large.
   private static let others: Set = ["known_hosts", "known_hosts.old", "authorized_keys", "config", "environment", "rc"]

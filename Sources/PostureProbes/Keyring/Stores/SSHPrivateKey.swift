@@ -13,7 +13,10 @@ enum SSHPrivateKey: Hashable, Sendable {
 
   /// nil for what is no private key.
   init?(_ bytes: [UInt8]) {
-    if let found = Self.putty(bytes) ?? Self.first(bytes) ?? Self.pem(bytes) { self = found } else { return nil }
+    guard let found = Self.putty(bytes) ?? Self.first(bytes) ?? Self.dropbear(bytes) ?? Self.pem(bytes) else {
+      return nil
+    }
+    self = found
   }
 
   var opening: Opening? {
@@ -36,6 +39,27 @@ enum SSHPrivateKey: Hashable, Sendable {
     guard bytes.starts(with: magic) else { return nil }
     guard bytes.count > magic.count else { return .damaged("truncated") }
     return bytes[magic.count] == 0 ? .open : .passphrase
+  }
+
+  // MARK: Dropbear
+
+  /// Fields behind the name of each kind, up to the secret one.
+  private static let dropbearFields = [
+    "ssh-rsa": 3, "ssh-dss": 5, "ssh-ed25519": 1, "ecdsa-sha2-nistp256": 3, "ecdsa-sha2-nistp384": 3,
+    "ecdsa-sha2-nistp521": 3,
+  ]
+
+  /// What dropbearkey writes, which knows no passphrase: the name of the kind, then the numbers of the key.
+  private static func dropbear(_ bytes: [UInt8]) -> SSHPrivateKey? {
+    var reader = ByteReader(bytes)
+    guard let type = text(&reader), let count = dropbearFields[type] else { return nil }
+    var last: [UInt8] = []
+    for _ in 0..<count {
+      guard let field = string(&reader) else { return nil }
+      last = field
+    }
+    // Ed25519's one field has both halves.
+    return type == "ssh-ed25519" && last.count != 64 ? nil : .open
   }
 
   // MARK: PuTTY
