@@ -188,6 +188,9 @@ struct PolkitTests {
     Form(
       whole: unreadable("var y = [\"x\"]; y[0] = f(); if (y.includes(s.user)) return polkit.Result.YES", units),
       "unknown", "unknown"),
+    Form(
+      whole: unreadable("var y = false; for (g of x) { var y = true } if (y) return polkit.Result.YES", units),
+      "unknown", "unknown"),
     Form(whole: unreadable("a.id = \"x\"; if (a.id == \"x\") return polkit.Result.YES", units), "unknown", "unknown"),
   ]
 

@@ -87,10 +87,24 @@ struct PolkitEvaluator {
       }
     case .choose(let expression, let cases):
       var ends: Set<End> = []
+      var after = scope
+      for name in Self.declared(cases.flatMap(\.body)) { after.names[name] = .unknown }
       for end in choose(value(expression, scope), cases, scope) {
-        if case .result = end { ends.insert(end) } else { ends.formUnion(run(rest, scope)) }
+        if case .result = end { ends.insert(end) } else { ends.formUnion(run(rest, after)) }
       }
       return ends
+    }
+  }
+
+  /// Names that statements declare: `var` is the whole function's, wherever it stands.
+  private static func declared(_ statements: [PolkitScript.Statement]) -> [String] {
+    statements.flatMap { statement -> [String] in
+      switch statement {
+      case .declare(let name, _): [name]
+      case .branch(_, let then, let otherwise): declared(then) + declared(otherwise)
+      case .choose(_, let cases): declared(cases.flatMap(\.body))
+      case .result, .evaluate, .leave: []
+      }
     }
   }
 
