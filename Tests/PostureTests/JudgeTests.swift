@@ -42,6 +42,14 @@ struct JudgeTests {
     #expect(judge([alice], []).verdict == .unknown)
   }
 
+  @Test func `an unknown verdict has a finding, also where nothing was found that is required`() {
+    let evidence = judge([alice], [])
+    #expect(evidence.findings.map(\.code) == ["unknownDoor"])
+    #expect(evidence.findings.map(\.severity) == [.info])
+    #expect(evidence[.ownerAuthentication]?.findings == ["f1"])
+    #expect(evidence[.keyring]?.findings == [])
+  }
+
   @Test func `closed is a row that opens nothing, and all closed is worth a finding`() {
     let evidence = judge([alice], [door("login@console", .entry, "alice", .never)])
     #expect(evidence[.ownerAuthentication]?.result == .success)

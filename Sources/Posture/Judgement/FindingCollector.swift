@@ -42,6 +42,9 @@ struct FindingCollector {
     drafts[key] = draft
   }
 
+  /// Whether a finding names the check.
+  func names(_ check: CheckName) -> Bool { drafts.values.contains { $0.checks.contains(check) } }
+
   /// The findings, worst first, each with all the checks that name it.
   func findings(requiredFailure: (CheckName) -> Bool) -> [(finding: Finding, checks: [CheckName])] {
     let made = order.compactMap { drafts[$0] }.map { draft in

@@ -12,6 +12,7 @@ public struct Judge {
     var judge = Judge(policy: policy, facts: facts)
     for check in CheckName.allCases { judge.evaluate(check) }
     judge.noteBystanders()
+    judge.noteAbsences()
     return judge.evidence()
   }
 
@@ -181,6 +182,16 @@ public struct Judge {
     if let shut = rows.noWayIn {
       collector.add(.general("noWayIn", shut), .ownerAuthentication, subject: "*", level: .lockedOut)
     }
+  }
+
+  /// What the policy requires and nothing was found of makes the verdict unknown: that has its finding too.
+  private mutating func noteAbsences() {
+    let absent = CheckName.allCases.filter {
+      policy.demand(of: $0) == .require && results[$0] == .absent && reasons[$0] == nil && !collector.names($0)
+    }
+    let words = absent.map(\.rawValue).joined(separator: ", ")
+    let cause = Cause("unknownDoor", observed: "nothing was found to judge \(words) by", evidence: [])
+    for check in absent { collector.add(cause, check, subject: "*", level: .info) }
   }
 
   // MARK: The whole

@@ -28,7 +28,7 @@ public struct Subject: Hashable, Sendable {
   }
 
   public var name: String
-  /// nil for `external:<source>`.
+  /// nil for `external:<source>`, and for a guest.
   public var uid: UInt32?
   public var kind: Kind
   public var account: Account

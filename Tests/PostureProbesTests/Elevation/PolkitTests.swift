@@ -169,7 +169,36 @@ struct PolkitTests {
     Form(whole: "polkit.addRule(function(a, s) { if (s.user == 'bob') return 'YES'; })", asked, "closed"),
     Form(whole: "polkit.addRule(function(a, s) { return s.user == 'bob'; })", asked, "closed"),
     Form(whole: "/* polkit.addRule(function(a, s) { return polkit.Result.YES; }); */", asked, asked),
+    // What cannot be read is one operand, or the rest of its block.
+    Form("action.id == \"\(units)\" && (subject.user | 1)", "unknown", "unknown"),
+    Form("action.id == \"org.example.other\" && (subject.user | 1)", asked, asked),
+    Form("action.id == \"\(units)\" | subject.user == \"bob\"", "unknown", "unknown"),
+    Form("new RegExp(\"^org\").test(action.id)", "unknown", "unknown"),
+    Form("subject.groups.some(function(g) { return g == \"ops\" })", "unknown", "unknown"),
+    Form("!subject.isInGroup(\"sudo\") && `${subject.user}` == \"x\"", asked, "unknown"),
+    Form(whole: unreadable("do { } while (x); return polkit.Result.YES", units), "unknown", "unknown"),
+    Form(whole: unreadable("do { } while (x); return polkit.Result.YES", "org.example.other"), asked, asked),
+    Form(whole: unreadable("function f() {}\n return polkit.Result.YES", units), "unknown", "unknown"),
+    Form(whole: unreadable("var x = a | b\n return polkit.Result.YES", units), "unknown", "unknown"),
+    Form(whole: unreadable("try { f() } catch (e) { return polkit.Result.YES }", units), "unknown", "unknown"),
+    Form(
+      whole: unreadable("switch (x) { default: do { } while (x); break } return \"yes\"", units), "unknown", "unknown"),
+    // A value that changes is not the one that was declared.
+    Form(whole: unreadable("var y = false; y |= f(); if (y) return polkit.Result.YES", units), "unknown", "unknown"),
+    Form(whole: unreadable("var y = 0; ++y; if (y) return polkit.Result.YES", units), "unknown", "unknown"),
+    Form(
+      whole: unreadable("var y = [\"x\"]; y[0] = f(); if (y.includes(s.user)) return polkit.Result.YES", units),
+      "unknown", "unknown"),
+    Form(
+      whole: unreadable("var y = false; for (g of x) { var y = true } if (y) return polkit.Result.YES", units),
+      "unknown", "unknown"),
+    Form(whole: unreadable("a.id = \"x\"; if (a.id == \"x\") return polkit.Result.YES", units), "unknown", "unknown"),
   ]
+
+  private static func unreadable(_ body: String, _ id: String) -> String {
+    "polkit.addRule(function(a, s) { if (a.id == \"\(id)\") { \(body) } })\n"
+      + "polkit.addRule(function(a, s) { if (s.user == \"nobody\") return polkit.Result.YES })\n"
+  }
 
   private static func named(_ condition: String) -> String {
     "polkit.addRule(function(a, s) { if (\(condition)) return polkit.Result.YES })\n"
@@ -226,6 +255,47 @@ struct PolkitTests {
     #expect(try ruled(rule, in: "/usr/share").answer("polkit:org.example.thing.do", "bob") == "absent")
     #expect(try ruled(rule).answer("polkit:org.example.thing.do", "bob") == "notRequired")
     #expect(try ruled(rule).answer("polkit:org.example.thing.do") == "absent")
+  }
+
+  @Test(arguments: [
+    ("if (a.id != \"\(units)\") return polkit.Result.YES;", "notRequired"),
+    ("if (a.id == \"\(units)\") {} else { return polkit.Result.YES; }", "notRequired"),
+    ("if (a.lookup(\"unit\") != \"x.service\") return polkit.Result.YES;", "notRequired"),
+    ("if (a.lookup(\"unit\") == \"x.service\") return polkit.Result.YES;", "absent"),
+    ("if (new RegExp(\"x\").test(a.id)) return polkit.Result.YES;", "unknown"),
+  ])
+  func `a rule may make an action weaker that it does not name`(_ body: String, _ answer: String) throws {
+    let people = try ruled("polkit.addRule(function(a, s) { \(body) });")
+    #expect(try people.answer("polkit:org.example.thing.do", "bob") == answer)
+  }
+
+  // MARK: Engines
+
+  private static let duktape = ["/usr/lib/x86_64-linux-gnu/libduktape.so.207": ""]
+  private static let mozilla = ["/usr/lib/x86_64-linux-gnu/libmozjs-102.so.0": ""]
+
+  @Test(arguments: [
+    ("let y = 'yes'; return y;", "asked"), ("var f = x => x; return 'yes';", "asked"),
+    ("return `yes`;", "asked"), ("if (['bob'].includes(s.user)) return 'yes';", "closed"),
+    ("if (s.user == 'bob' && !['x'].includes(s.user)) return 'yes';", "closed"),
+    ("if (s.user == 'x' && ['x'].includes(s.user) || s.user.includes('ob')) return 'yes';", "notRequired"),
+    ("const y = 'yes'; return y;", "notRequired"),
+  ])
+  func `Duktape loads no file that is newer than ECMAScript 5, and its lists lack includes`(
+    _ body: String, _ answer: String
+  ) throws {
+    let rule = ["/etc/polkit-1/rules.d/10-x.rules": "polkit.addRule(function(a, s) { \(body) });"]
+    func found(_ files: [String: String]) throws -> String {
+      try polkit(rule.merging(files) { $1 }).answer("polkit:\(Self.units)", "bob")
+    }
+    let answer = answer == "asked" ? Self.asked : answer
+    #expect(try found(Self.duktape) == answer)
+    let linked = ["/usr/lib/polkit-1/polkitd": "ELF libduktape.so.207"]
+    #expect(try found(linked.merging(Self.mozilla) { $1 }) == answer)
+    // Of two libraries it cannot be told whose polkitd's is.
+    for files in [[:], Self.mozilla, Self.duktape.merging(Self.mozilla) { $1 }] {
+      #expect(try found(files) == "notRequired")
+    }
   }
 
   @Test func `whoever may do an action may do those that it implies`() throws {

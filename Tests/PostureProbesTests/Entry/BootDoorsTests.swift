@@ -33,6 +33,27 @@ struct BootDoorsTests {
     #expect(try look(["boot/grub/grub.cfg": text + Self.menu])["boot@grub *"] == answer)
   }
 
+  private static let users = "set superusers=\"admin\"\npassword_pbkdf2 admin \(key)\n"
+  private static let exported = users + "export superusers\n"
+  private static let shell = "menuentry 'Shell' --unrestricted { linux /vmlinuz rw init=/bin/bash }\n"
+
+  @Test(arguments: [
+    // A submenu knows of exported superusers only.
+    (users + "submenu 'Old' --unrestricted {\n\(menu)}\n", Answer.notRequired),
+    (exported + "submenu 'Old' --unrestricted {\n\(menu)}\n", .required),
+    (users + "submenu 'Old' {\n\(menu)}\n", .required),
+    (users + "submenu 'Old' {\nsubmenu 'Older' --unrestricted {\n\(menu)}\n}\n", .required),
+    // An entry that is a root shell for whoever chooses it.
+    (exported + shell, .notRequired),
+    (exported + "menuentry 'Shell' { linux /vmlinuz rw init=/bin/bash }\n", .required),
+    (exported + "submenu 'Old' {\n\(shell)}\n", .required),
+    (exported + "menuentry 'Linux' --unrestricted {\n  linux /vmlinuz init=/sbin/init\n}\n", .required),
+    (exported + "function f {\n  linux /vmlinuz init=/bin/sh\n}\n", .required),
+  ])
+  func `what everybody may choose`(_ text: String, _ answer: Answer) throws {
+    #expect(try look(["boot/grub/grub.cfg": text + Self.menu])["boot@grub *"] == answer)
+  }
+
   @Test func `files that are sourced count, and only those`() throws {
     let main =
       "if [ -f ${config_directory}/custom.cfg ]; then\n  source ${config_directory}/custom.cfg\nfi\n" + Self.menu

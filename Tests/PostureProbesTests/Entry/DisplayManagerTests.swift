@@ -238,6 +238,19 @@ struct DisplayManagerTests {
     }
   }
 
+  @Test func `lightdm: a guest is a subject, and nobody's account`() throws {
+    let people = try PeopleTree(
+      services: ["lightdm"],
+      [
+        "/usr/lib/systemd/systemd": "", "/usr/sbin/guest-account": "x",
+        "/usr/lib/systemd/system/lightdm.service": "[Service]\nExecStart=/usr/sbin/lightdm\n",
+      ])
+    let facts = try people.facts
+    #expect(facts.doors.contains { $0.subject == "guest" && $0.answer == .notRequired })
+    let guest = facts.subjects.filter { $0.name == "guest" }
+    #expect(guest.map(\.kind) == [.service] && guest.map(\.password) == [.none] && guest.first?.uid == nil)
+  }
+
   // MARK: sddm
 
   @Test func `sddm: the single file wins, any suffix counts, hidden files do not`() throws {

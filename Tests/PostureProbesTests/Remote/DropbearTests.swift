@@ -136,8 +136,36 @@ struct OtherRemoteTests {
     )
     #expect(try doors(["/etc/xinetd.d/login": "service login\n{\n disable = yes\n}\n"]).isEmpty)
     #expect(try doors(["/etc/xinetd.d/login": "service login\n{\n disable = no\n}\n"]) == ["remote@rlogin"])
-    #expect(try doors(["/etc/gdm3/daemon.conf": "[xdmcp]\nEnable=true\n"]) == ["remote@xdmcp"])
     #expect(try doors(["/etc/inittab": "::respawn:/usr/sbin/telnetd -F\n"]).contains("remote@telnet"))
+  }
+
+  private static let gdm = ["/usr/lib/systemd/system/gdm.service": "[Service]\nExecStart=/usr/sbin/gdm3\n"]
+  private static let lightdm = ["/usr/lib/systemd/system/lightdm.service": "[Service]\nExecStart=/usr/sbin/lightdm\n"]
+  private static let xdmcp = "[XDMCPServer]\nenabled=true\n"
+  private static let vnc = "[VNCServer]\nenabled=true\n"
+
+  /// A file of a display manager that is not started, or that it does not read, opens nothing.
+  @Test(arguments: [
+    (gdm, ["/etc/gdm3/daemon.conf": "[xdmcp]\nEnable=true\n"], ["xdmcp"]),
+    (gdm, ["/etc/gdm3/daemon.conf": "[daemon]\nEnable=true\n"], []),
+    (gdm, ["/etc/gdm/custom.conf": "[xdmcp]\nEnable=true\n"], []),
+    (gdm, ["/etc/lightdm/lightdm.conf": xdmcp + vnc, "/usr/bin/Xvnc": ""], []),
+    ([:], ["/etc/gdm3/daemon.conf": "[xdmcp]\nEnable=true\n"], []),
+    (lightdm, ["/etc/lightdm/lightdm.conf.d/50-x.conf": xdmcp], ["xdmcp"]),
+    (lightdm, ["/usr/share/lightdm/lightdm.conf.d/50-x.conf": vnc, "/usr/bin/Xvnc": ""], ["vnc"]),
+    (lightdm, ["/etc/lightdm/lightdm.conf": vnc], []),
+    (lightdm, ["/etc/lightdm/lightdm.conf": "[XDMCPServer]\nenabled=1\n"], []),
+    (
+      lightdm,
+      ["/etc/lightdm/lightdm.conf.d/50-x.conf": xdmcp, "/etc/lightdm/lightdm.conf": "[XDMCPServer]\nenabled=false\n"],
+      []
+    ),
+  ])
+  func `greeters over the network`(
+    _ manager: [String: String], _ files: [String: String], _ services: [String]
+  ) throws {
+    let system = ["/usr/lib/systemd/systemd": ""].merging(manager) { $1 }
+    #expect(try doors(system.merging(files) { $1 }) == services.map { "remote@\($0)" })
   }
 
   @Test func `programs that start under other names`() throws {

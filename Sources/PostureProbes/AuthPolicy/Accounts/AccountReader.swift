@@ -30,6 +30,14 @@ struct AccountReader {
       readTable("/var/lib/extrausers/passwd", .extrausers, isRequired: false)
     }
     if sources.passwd.contains("systemd") { readRecords() }
+    if sources.external.contains("sss") { lookForSSSD() }
+  }
+
+  /// Who comes from a directory that may be configured cannot be told.
+  private mutating func lookForSSSD() {
+    do throws(System.Unreadable) { _ = try NameSources.configuresSSSD(system) } catch {
+      gap("/etc/sssd", error, Self.checks)
+    }
   }
 
   /// Without a configuration of sssd nobody comes from there.

@@ -79,10 +79,23 @@ struct NameSources: Sendable {
     "files", "compat", "db", "systemd", "extrausers", "altfiles", "mymachines", "cache", "lwres", "usrfiles",
   ]
 
-  /// sss stands in stock configurations that have no sssd: it needs a configuration.
-  static func hasSSSD(_ system: System) -> Bool {
-    if system.exists("/etc/sssd/sssd.conf") || system.exists("/usr/etc/sssd/sssd.conf") { return true }
-    return ((try? system.list("/etc/sssd/conf.d")) ?? []).contains { $0.ends(with: ".conf") }
+  /// sss stands in stock configurations that have no sssd: it needs a configuration. Where its folder may not be looked
+  /// into there may be one.
+  static func hasSSSD(_ system: System) -> Bool { (try? configuresSSSD(system)) ?? true }
+
+  static func configuresSSSD(_ system: System) throws(System.Unreadable) -> Bool {
+    for path in ["/etc/sssd/sssd.conf", "/usr/etc/sssd/sssd.conf"] {
+      do throws(System.Unreadable) {
+        _ = try system.status(path)
+        return true
+      } catch { if error == .denied { throw error } }
+    }
+    do throws(System.Unreadable) {
+      return try system.list("/etc/sssd/conf.d").contains { $0.ends(with: ".conf") }
+    } catch {
+      if error == .denied { throw error }
+      return false
+    }
   }
 
   /// Sources of people that cannot be read here: sss, ldap, winbind …

@@ -20,11 +20,11 @@ enum BootDoors {
     return result
   }
 
-  /// The command line can be edited without a password.
-  static func open(_ loader: String, _ reason: Reason, _ observed: String) -> Door {
-    door(
-      loader, .always, reason,
-      Cause("bootCommandLineEditable", observed: observed, evidence: [reason.place].compactMap { $0 }))
+  /// The command line can be edited without a password, or need not be.
+  static func open(
+    _ loader: String, _ reason: Reason, _ observed: String, code: String = "bootCommandLineEditable"
+  ) -> Door {
+    door(loader, .always, reason, Cause(code, observed: observed, evidence: [reason.place].compactMap { $0 }))
   }
 
   /// Nobody can edit it.

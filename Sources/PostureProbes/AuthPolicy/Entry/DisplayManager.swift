@@ -32,6 +32,8 @@ struct DisplayManagerSetup: Sendable {
   var automatic: [AutomaticLogin] = []
   /// A guest session: where it is turned on.
   var guest: Place?
+  /// Services by which it shows its greeter to the network (`xdmcp`, `vnc`), and where each is turned on.
+  var overNetwork: [(service: String, place: Place)] = []
   /// Its configuration cannot be read: nothing can be said.
   var fault: Cause?
 }

@@ -28,6 +28,7 @@ struct GDM {
     let values = Values(files.compactMap(read))
     if let login = values.automatic ?? preset { setup.automatic.append(login) }
     if let login = values.timed { setup.automatic.append(login) }
+    if let place = values.xdmcp { setup.overNetwork.append(("xdmcp", place)) }
     return setup
   }
 
@@ -79,15 +80,18 @@ struct GDM {
         observed: "TimedLoginEnable=true, TimedLogin=\(user)", code: "timedLogin")
     }
 
-    private func value(_ key: String) -> (value: String, place: Place)? {
+    /// Where the greeter is shown to the network.
+    var xdmcp: Place? { isOn("Enable", "xdmcp") ? value("Enable", "xdmcp")?.place : nil }
+
+    private func value(_ key: String, _ group: String = "daemon") -> (value: String, place: Place)? {
       files.compactMap { path, file in
-        file.entry("daemon", key).map { (GLibKeyFile.string($0.value), Place(path, line: $0.line)) }
+        file.entry(group, key).map { (GLibKeyFile.string($0.value), Place(path, line: $0.line)) }
       }.last
     }
 
     /// "true" and "false" in any case, or 1 and 0.
-    private func isOn(_ key: String) -> Bool {
-      ["true", "1"].contains(value(key)?.value.lowercased() ?? "")
+    private func isOn(_ key: String, _ group: String = "daemon") -> Bool {
+      ["true", "1"].contains(value(key, group)?.value.lowercased() ?? "")
     }
 
     private func user(_ key: String) -> (String, Place)? {

@@ -13,6 +13,7 @@ enum GraphicalDoors {
       let rows = GraphicalRows(context: context, found: found)
       if found.isStarted {
         result.doors += rows.doors
+        result.subjects += rows.guests
         result.remarks += rows.unknownUsers
       } else if let remark = rows.dormant {
         result.remarks.append(remark)
@@ -104,10 +105,20 @@ struct GraphicalRows {
     person.account.map { $0.name == login.user } ?? (context.accounts[login.user] == nil)
   }
 
+  private static let guestName = "guest"
+
+  /// An account that is made for the session, and is nobody's.
+  var guests: [Subject] {
+    guard let place = setup.guest, setup.fault == nil, context.accounts[Self.guestName] == nil else { return [] }
+    return [
+      Subject(name: Self.guestName, uid: nil, kind: .service, account: .active, password: .none, place: place)
+    ]
+  }
+
   private var guest: Door? {
     setup.guest.map { place in
       var door = Door(
-        name, .entry, "guest", .always, because: [Reason("lightdm.guest", place)],
+        name, .entry, Self.guestName, .always, because: [Reason("lightdm.guest", place)],
         cause: Cause("guestSession", observed: "guest session", evidence: [place]))
       door.note = "guest session"
       return door

@@ -8,6 +8,14 @@ struct GrubUsers: Sendable {
   private(set) var withPassword = Set<String>()
   /// Where each decisive line is.
   private(set) var place: Place?
+  /// Submenus start with a fresh environment, and know only of superusers that are exported.
+  private(set) var isExported = false
+  /// A submenu that everybody may choose.
+  private(set) var freeSubmenu: Place?
+  /// An entry that everybody may choose, and that starts a shell in place of init.
+  private(set) var freeShell: Place?
+  /// Whether everybody may choose what is open here, outermost first: submenus, entries; functions are neither.
+  private var blocks: [Bool] = []
 
   /// Reads `text`; `sources` are files that a `source` line brings in.
   init(_ text: String, path: String, source: (String) -> (text: String, path: String)?) {
@@ -20,13 +28,24 @@ struct GrubUsers: Sendable {
     guard depth < 8 else { return }
     var conditions: [Bool] = []
     for line in LogicalLines(text, comments: ["#"]) {
-      let words = ShellWords.split(line.text)
-      guard let first = words.first else { continue }
-      if first == "if" { conditions.append(isMet(words)) }
-      if first == "fi" { _ = conditions.popLast() }
-      guard !conditions.contains(false) else { continue }
-      command(words, Place(path, line: line.number), source, depth)
+      for words in Self.commands(ShellWords.split(line.text)) {
+        if words[0] == "if" { conditions.append(isMet(words)) }
+        if words[0] == "fi" { _ = conditions.popLast() }
+        guard !conditions.contains(false) else { continue }
+        command(words, Place(path, line: line.number), source, depth)
+      }
     }
+  }
+
+  /// The words of a line, cut behind a brace that opens a block and around one that closes it.
+  private static func commands(_ words: [String]) -> [[String]] {
+    var commands: [[String]] = [[]]
+    for word in words {
+      if word == "}" { commands.append([]) }
+      commands[commands.count - 1].append(word)
+      if word == "{" || word == "}" { commands.append([]) }
+    }
+    return commands.filter { !$0.isEmpty }
   }
 
   /// Of all conditions only the one around a stored password matters: Fedora's file sets its user inside it.
@@ -37,7 +56,14 @@ struct GrubUsers: Sendable {
   private mutating func command(
     _ words: [String], _ place: Place, _ source: (String) -> (text: String, path: String)?, _ depth: Int
   ) {
+    if words.last == "{" { open(words, place) }
     switch words[0] {
+    case "}": _ = blocks.popLast()
+    case "export": isExported = isExported || words.contains("superusers")
+    case "linux", "linux16", "linuxefi":
+      if !blocks.isEmpty, !blocks.contains(false), words.contains(where: Self.startsShell) {
+        freeShell = freeShell ?? place
+      }
     case "set": assign(words.dropFirst().first ?? "", place)
     case "password", "password_pbkdf2":
       if words.count > 2, !words[2].hasPrefix("$") || hasStoredPassword { withPassword.insert(words[1]) }
@@ -47,6 +73,17 @@ struct GrubUsers: Sendable {
       read(file.text, file.path, source, depth: depth + 1)
     default: assign(words[0], place)
     }
+  }
+
+  private mutating func open(_ words: [String], _ place: Place) {
+    let isMenu = words[0] == "submenu" || words[0] == "menuentry"
+    let isFree = isMenu && words.contains("--unrestricted") && !blocks.contains(false)
+    blocks.append(isFree)
+    if isFree, words[0] == "submenu" { freeSubmenu = freeSubmenu ?? place }
+  }
+
+  private static func startsShell(_ word: String) -> Bool {
+    word.hasPrefix("init=") && TerminalReader.shells.contains(Programs.base(String(word.dropFirst("init=".count))))
   }
 
   /// How many files have been brought in: files that bring in each other come to an end.
@@ -112,6 +149,16 @@ struct Grub {
   static func door(_ users: GrubUsers, _ path: Place) -> Door {
     guard let superusers = users.superusers else {
       return BootDoors.open("grub", Reason("grub.noSuperusers", path), "\(path.file): no superusers")
+    }
+    if let submenu = users.freeSubmenu, !users.isExported {
+      return BootDoors.open(
+        "grub", Reason("grub.superusersNotExported", submenu),
+        "\(path.file): superusers are not exported to a submenu that everybody may choose")
+    }
+    if let shell = users.freeShell {
+      return BootDoors.open(
+        "grub", Reason("grub.freeShell", shell), "\(path.file): an entry that everybody may choose starts a shell",
+        code: "openBoot")
     }
     let canProve = superusers.contains(where: users.withPassword.contains)
     var door = Door(

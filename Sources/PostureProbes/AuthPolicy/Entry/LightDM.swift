@@ -27,6 +27,7 @@ struct LightDM {
     }
     let seats = Self.seats(values)
     let script = guestScript(values)
+    setup.overNetwork = overNetwork(values)
     setup.services = Array(Set(seats.map { Self.value("pam-service", $0, values)?.text ?? "lightdm" })).sorted()
     for seat in seats {
       if let login = Self.automatic(seat, values), !setup.automatic.contains(login) { setup.automatic.append(login) }
@@ -108,6 +109,16 @@ struct LightDM {
     if let automatic = value("autologin-guest", seat, values), automatic.text == "true" { return automatic.place }
     let allowed = value("allow-guest", seat, values)
     return allowed?.text == "false" ? nil : allowed?.place ?? script
+  }
+
+  /// The VNC server is Xvnc's business, and is not started without it.
+  private func overNetwork(_ values: [Value]) -> [(service: String, place: Place)] {
+    [("xdmcp", "XDMCPServer"), ("vnc", "VNCServer")].compactMap { service, section in
+      guard let value = values.last(where: { $0.section == section && $0.key == "enabled" }), value.text == "true",
+        service != "vnc" || Programs.has("Xvnc", system)
+      else { return nil }
+      return (service, value.place)
+    }
   }
 
   /// The script that makes the guest's account: without it there is no guest session, whatever else is said.

@@ -51,7 +51,7 @@ struct TerminalReader {
   /// OpenWrt's `ttylogin`.
   var asksOnTerminals = false
 
-  private static let shells: Set<String> = ["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish", "csh", "tcsh"]
+  static let shells: Set<String> = ["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish", "csh", "tcsh"]
   /// Programs that run another, each with those of its options that take a value.
   private static let wrappers: [String: Set<String>] = [
     "setsid": [], "env": ["-u", "-C"], "nice": ["-n"], "ionice": ["-c", "-n", "-p", "-P", "-u"], "cttyhack": [],

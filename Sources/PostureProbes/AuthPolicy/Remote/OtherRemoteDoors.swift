@@ -69,7 +69,7 @@ enum OtherRemoteDoors {
       }
     }
     let others =
-      InternetServices(context).found + DisplayOverNetwork.found(context.system) + TailscaleShell.found(context)
+      InternetServices(context).found + DisplayOverNetwork.found(context) + TailscaleShell.found(context)
     for (name, place) in others
     where !result.doors.contains(where: { $0.name == "remote@\(name)" }) {
       result.doors.append(door(name, place))
@@ -156,27 +156,11 @@ private struct InternetServices {
   }
 }
 
-/// A display manager that shows its greeter to the network (XDMCP).
+/// A display manager that is started and shows its greeter to the network.
 private enum DisplayOverNetwork {
-  /// File, group, key.
-  private static let switches = [
-    ("/etc/gdm3/daemon.conf", "xdmcp", "enable"), ("/etc/gdm3/custom.conf", "xdmcp", "enable"),
-    ("/etc/gdm/custom.conf", "xdmcp", "enable"), ("/etc/lightdm/lightdm.conf", "xdmcpserver", "enabled"),
-    ("/etc/lightdm/lightdm.conf", "vncserver", "enabled"),
-  ]
-
-  static func found(_ system: System) -> [(String, Place)] {
-    switches.compactMap { file, group, key in
-      var current = ""
-      for line in LogicalLines(system.text(file) ?? "") {
-        if line.text.hasPrefix("[") { current = line.text.dropFirst().prefix { $0 != "]" }.lowercased() }
-        guard current == group, let equals = line.text.firstIndex(of: "="),
-          line.text[..<equals].trimmed.lowercased() == key,
-          ["true", "1"].contains(line.text[line.text.index(after: equals)...].trimmed.lowercased())
-        else { continue }
-        return (group == "vncserver" ? "vnc" : "xdmcp", Place(file, line: line.number))
-      }
-      return nil
+  static func found(_ context: AuthContext) -> [(String, Place)] {
+    DisplayManagerSearch(context).found.filter(\.isStarted).flatMap { found in
+      found.manager.setup(context).overNetwork.map { ($0.service, $0.place) }
     }
   }
 }

@@ -64,7 +64,7 @@ struct PolkitDemands: Sendable {
       case .text(let text): (PolkitActions.Demand(text) ?? .no, place)
       case .number, .truth, .list, .expression: (.no, place)
       case .nothing: undecided(question.action, account, standing, vendorOnly)
-      case .otherText, .unknown: (nil, place)
+      case .otherText, .unknown, .failure: (nil, place)
       }
     }
     guard let first = answers.first, answers.allSatisfy({ $0.demand == first.demand }) else { return (nil, place) }

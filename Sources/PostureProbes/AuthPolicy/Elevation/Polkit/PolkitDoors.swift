@@ -12,7 +12,7 @@ struct PolkitDoors {
     return doors.result
   }
 
-  private static let programs = [
+  static let programs = [
     "/usr/lib/polkit-1/polkitd", "/usr/libexec/polkitd", "/usr/lib/policykit-1/polkitd",
     "/usr/libexec/polkit-1/polkitd",
     "/usr/lib/polkitd", "/usr/bin/polkitd",
@@ -71,10 +71,11 @@ struct PolkitDoors {
     let own = rules.rules.filter { !$0.isVendor && !$0.isAboutAdministrators && $0.mayEase }
     let hasEntries = authority.entries.contains { !$0.isVendor }
     guard !own.isEmpty || hasEntries else { return [] }
-    let candidates = actions.actions.keys.filter { id in
-      PolkitRootActions.reasons[id] == nil && (hasEntries || own.contains { $0.touches(id) })
+    let questions = PolkitActions.Standing.allCases.map { administrators.question("", account, $0) }
+    let candidates = actions.actions.keys.sorted().lazy.filter { id in
+      PolkitRootActions.reasons[id] == nil && (hasEntries || own.contains { $0.decides(id, questions) })
     }
-    return Array(candidates.sorted().filter { isEased($0, account) }.prefix(Self.easedLimit))
+    return Array(candidates.filter { isEased($0, account) }.prefix(Self.easedLimit))
   }
 
   private func isEased(_ id: String, _ account: Account?) -> Bool {

@@ -19,11 +19,13 @@ struct PolkitEvaluator {
   private let question: Question
   /// Values that the file declares outside its rules.
   private let globals: [String: PolkitValue]
+  private let listsInclude: Bool
   private var budget = 2_000
 
-  init(_ question: Question, globals: [String: PolkitValue] = [:]) {
+  init(_ question: Question, globals: [String: PolkitValue] = [:], listsInclude: Bool = true) {
     self.question = question
     self.globals = globals
+    self.listsInclude = listsInclude
   }
 
   /// Everything that the function may return, `nothing` where it ends without a result that is true.
@@ -33,7 +35,12 @@ struct PolkitEvaluator {
     for name in function.parameters { scope.names[name] = nil }
     return Set(
       run(function.body[...], scope).map { end in
-        if case .result(let value) = end, truth(value) != false { value } else { .nothing }
+        switch end {
+        // polkitd refuses where a rule breaks off with an error.
+        case .result(.failure): .text("no")
+        case .result(let value) where truth(value) != false: value
+        default: .nothing
+        }
       })
   }
 
@@ -66,21 +73,39 @@ struct PolkitEvaluator {
     case .leave: return [.left]
     case .result(let expression): return [.result(expression.map { value($0, scope) } ?? .nothing)]
     case .declare(let name, let expression):
+      let value = value(expression, scope)
+      if value == .failure { return [.result(.failure)] }
       var scope = scope
-      scope.names[name] = value(expression, scope)
+      scope.names[name] = value
       return run(rest, scope)
     case .branch(let condition, let then, let otherwise):
-      switch truth(value(condition, scope)) {
+      let met = value(condition, scope)
+      if met == .failure { return [.result(.failure)] }
+      switch truth(met) {
       case true: return run(then[...] + rest, scope)
       case false: return run(otherwise[...] + rest, scope)
       case nil: return run(then[...] + rest, scope).union(run(otherwise[...] + rest, scope))
       }
     case .choose(let expression, let cases):
       var ends: Set<End> = []
+      var after = scope
+      for name in Self.declared(cases.flatMap(\.body)) { after.names[name] = .unknown }
       for end in choose(value(expression, scope), cases, scope) {
-        if case .result = end { ends.insert(end) } else { ends.formUnion(run(rest, scope)) }
+        if case .result = end { ends.insert(end) } else { ends.formUnion(run(rest, after)) }
       }
       return ends
+    }
+  }
+
+  /// Names that statements declare: `var` is the whole function's, wherever it stands.
+  private static func declared(_ statements: [PolkitScript.Statement]) -> [String] {
+    statements.flatMap { statement -> [String] in
+      switch statement {
+      case .declare(let name, _): [name]
+      case .branch(_, let then, let otherwise): declared(then) + declared(otherwise)
+      case .choose(_, let cases): declared(cases.flatMap(\.body))
+      case .result, .evaluate, .leave: []
+      }
     }
   }
 
@@ -105,7 +130,9 @@ struct PolkitEvaluator {
     case .member(let object, let name): return member(object, name, scope)
     case .call(let function, let arguments): return call(function, arguments.map { value($0, scope) }, scope)
     case .list(let items): return .list(items.map { value($0, scope) })
-    case .not(let inner): return truth(value(inner, scope)).map { .truth(!$0) } ?? .unknown
+    case .not(let inner):
+      let value = value(inner, scope)
+      return value == .failure ? .failure : truth(value).map { .truth(!$0) } ?? .unknown
     case .negative(let inner):
       if case .number(let number) = value(inner, scope) { return .number(-number) }
       return .unknown
@@ -124,6 +151,7 @@ struct PolkitEvaluator {
 
   private func both(_ left: PolkitValue, _ right: PolkitValue) -> PolkitValue {
     switch truth(left) {
+    case _ where left == .failure: .failure
     case false: .truth(false)
     case true: right
     case nil: truth(right) == false ? .truth(false) : .unknown
@@ -132,6 +160,7 @@ struct PolkitEvaluator {
 
   private func either(_ left: PolkitValue, _ right: PolkitValue) -> PolkitValue {
     switch truth(left) {
+    case _ where left == .failure: .failure
     case true: .truth(true)
     case false: right
     case nil: truth(right) == true ? .truth(true) : .unknown
@@ -145,7 +174,7 @@ struct PolkitEvaluator {
     case .number(let number): number != 0
     case .list, .otherText, .expression: true
     case .nothing: false
-    case .unknown: nil
+    case .unknown, .failure: nil
     }
   }
 
@@ -166,7 +195,7 @@ struct PolkitEvaluator {
 
   private static func equal(_ left: PolkitValue, _ right: PolkitValue) -> Bool? {
     switch (left, right) {
-    case (.unknown, _), (_, .unknown), (.otherText, .otherText): nil
+    case (.unknown, _), (_, .unknown), (.failure, _), (_, .failure), (.otherText, .otherText): nil
     default: left == right
     }
   }
@@ -214,6 +243,7 @@ struct PolkitEvaluator {
     switch value(object, scope) {
     case .text(let text): return Self.text(text, method, arguments.first)
     case .expression(let expression): return Self.expression(expression, method, arguments.first)
+    case .list where method == "includes" && !listsInclude: return .failure
     case .list(let items): return Self.list(items, method, arguments.first)
     default: return .unknown
     }
@@ -280,7 +310,7 @@ struct PolkitEvaluator {
   }
 
   private static func list(_ items: [PolkitValue], _ method: String, _ argument: PolkitValue?) -> PolkitValue {
-    guard let argument, argument != .unknown, !items.contains(.unknown) else { return .unknown }
+    guard let argument, argument != .unknown, argument != .failure, !items.contains(.unknown) else { return .unknown }
     switch method {
     case "indexOf": return .number(items.firstIndex(of: argument) ?? -1)
     case "includes": return .truth(items.contains(argument))

@@ -91,7 +91,7 @@ struct PolkitRuleFile {
 
   /// A function as it may stand in an argument: nil itself where it is beyond what is read here.
   private func function(in argument: Entries) -> (PolkitScript.Function?, Entries)? {
-    var parser = PolkitScriptParser(argument)
+    var parser = PolkitScriptParser(argument, changed: changed)
     if let function = try? parser.function(), parser.isAtEnd { return (function, argument) }
     let isLiteral = [.name("function"), .sign("(")].contains(argument.first?.token)
     return isLiteral ? (nil, argument) : nil
@@ -110,7 +110,7 @@ struct PolkitRuleFile {
     guard argument.count == 1, case .name(let name) = argument.first?.token, !changed.contains(name),
       let text = functions[name]
     else { return nil }
-    var parser = PolkitScriptParser(text)
+    var parser = PolkitScriptParser(text, changed: changed)
     guard let function = try? parser.function() else { return nil }
     return (function, text[..<parser.at])
   }
@@ -163,21 +163,41 @@ struct PolkitRuleFile {
 
   private static func changed(_ tokens: [PolkitTokens.Entry]) -> Set<String> {
     var names: Set<String> = []
-    for (at, entry) in tokens.enumerated() {
-      guard at + 1 < tokens.count, case .name(let name) = entry.token, case .sign(let sign) = tokens[at + 1].token
-      else { continue }
-      switch sign {
-      case "=", "+=", "-=", "++", "--":
-        if at == 0 || !isDeclared(tokens[at - 1].token) { names.insert(name) }
-      case ".":
-        if at + 2 < tokens.count, case .name(let method) = tokens[at + 2].token, PolkitScript.changing.contains(method)
-        {
-          names.insert(name)
-        }
+    var open: [Int] = []
+    for at in tokens.indices {
+      switch tokens[at].token {
+      case .sign("["): open.append(at)
+      case .sign("]"):
+        guard let start = open.popLast(), start > 0, assigns(at + 1, tokens),
+          case .name(let list) = tokens[start - 1].token
+        else { continue }
+        names.insert(list)
+      case .name(let name): if isChanged(at, tokens) { names.insert(name) }
       default: break
       }
     }
     return names
+  }
+
+  /// Whether the name at this place gets another value here, or a member or an element of it does.
+  private static func isChanged(_ at: Int, _ tokens: [PolkitTokens.Entry]) -> Bool {
+    if at > 0, [.sign("++"), .sign("--")].contains(tokens[at - 1].token) { return true }
+    guard at + 1 < tokens.count else { return false }
+    switch tokens[at + 1].token {
+    case .name(let word): return word == "of" || word == "in"
+    case .sign("."):
+      guard at + 2 < tokens.count, case .name(let member) = tokens[at + 2].token else { return false }
+      return PolkitScript.changing.contains(member) || assigns(at + 3, tokens)
+    default: return assigns(at + 1, tokens) && (at == 0 || !isDeclared(tokens[at - 1].token))
+    }
+  }
+
+  /// `=`, `+=`, `++` and the like, also those that are read as two signs.
+  private static func assigns(_ at: Int, _ tokens: [PolkitTokens.Entry]) -> Bool {
+    guard at < tokens.count, case .sign(let sign) = tokens[at].token else { return false }
+    if ["=", "+=", "-=", "++", "--"].contains(sign) { return true }
+    let isCombining = ["|", "&", "^", "*", "/", "%", "||", "&&", "??"].contains(sign)
+    return isCombining && at + 1 < tokens.count && tokens[at + 1].token == .sign("=")
   }
 
   /// What stands before a name that is declared; a comma, between two of them.

@@ -15,16 +15,32 @@ struct PolkitRules: Sendable {
     /// From the directory of packages.
     var isVendor: Bool
 
+    /// Whether lists have `includes`, which ECMAScript 5 does not know.
+    var listsInclude = true
+
     /// It asks the local authority, as the package does that brings .pkla files back.
     var asksAuthority: Bool {
       let program = isAboutAdministrators ? "/pkla-admin-identities" : "/pkla-check-authorization"
       return literals.contains { $0.ends(with: program) }
     }
 
-    /// Whether the text names the action, or a part of it, or no action at all.
-    func touches(_ action: String) -> Bool {
-      let ids = literals.filter { $0.contains(".") && !$0.contains("/") && !$0.contains(" ") }
-      return ids.isEmpty || ids.contains { action.hasPrefix($0) || action.ends(with: $0) }
+    /// What it may return: `nothing` where it leaves the answer to others.
+    func results(_ question: PolkitEvaluator.Question) -> Set<PolkitValue> {
+      guard let function else { return mayEase ? [.unknown, .nothing] : [.nothing] }
+      var evaluator = PolkitEvaluator(question, globals: globals, listsInclude: listsInclude)
+      let results = evaluator.results(of: function)
+      // What is not read of a text that eases nothing leaves the answer to others, as far as anybody gets in by it.
+      guard function.isGuessed, !mayEase, !isAboutAdministrators, results.contains(.unknown) else { return results }
+      return results.subtracting([.unknown]).union([.nothing])
+    }
+
+    /// Whether it may answer about this action where one of the questions is asked.
+    func decides(_ action: String, _ questions: [PolkitEvaluator.Question]) -> Bool {
+      questions.contains { question in
+        var question = question
+        question.action = action
+        return results(question) != [.nothing]
+      }
     }
   }
 
@@ -66,7 +82,12 @@ struct PolkitRules: Sendable {
     }
     // polkitd reports an error of syntax and goes on without the file.
     guard let tokens = PolkitTokens.read(file.bytes) else { return }
-    rules += PolkitRuleFile.rules(of: tokens, path, isVendor: isVendor)
+    let isBeyondES5 = PolkitTokens.areBeyondES5(tokens)
+    let isES5 = (isBeyondES5 || tokens.contains { $0.token == .name("includes") }) && PolkitEngine.of(system).isDuktape
+    guard !(isES5 && isBeyondES5) else { return }
+    var found = PolkitRuleFile.rules(of: tokens, path, isVendor: isVendor)
+    for index in found.indices { found[index].listsInclude = !isES5 }
+    rules += found
   }
 
   // MARK: Answers
@@ -80,7 +101,7 @@ struct PolkitRules: Sendable {
     var place: Place?
     for rule in rules where !rule.isAboutAdministrators && !(vendorOnly && !rule.isVendor) {
       let said = rule.asksAuthority ? authority() : nil
-      let found = rule.asksAuthority ? [Self.value(of: said)] : Self.results(of: rule, question)
+      let found = rule.asksAuthority ? [Self.value(of: said)] : rule.results(question)
       if found != [.nothing] { place = said?.place ?? rule.place }
       results.formUnion(found.subtracting([.nothing]))
       if !found.contains(.nothing) { return (results, place) }
@@ -94,14 +115,6 @@ struct PolkitRules: Sendable {
     return said.demand.map { .text($0.word) } ?? .unknown
   }
 
-  private static func results(of rule: Rule, _ question: PolkitEvaluator.Question) -> Set<PolkitValue> {
-    guard let function = rule.function else {
-      return rule.touches(question.action) && rule.mayEase ? [.unknown, .nothing] : [.nothing]
-    }
-    var evaluator = PolkitEvaluator(question, globals: rule.globals)
-    return evaluator.results(of: function)
-  }
-
   /// The identities that count as administrators (`unix-group:sudo`): nil where the rules cannot be told, empty where
   /// none names any. `authority` names those of the local authority, for a rule that asks it.
   func administrators(
@@ -112,9 +125,8 @@ struct PolkitRules: Sendable {
         if let authority { return authority }
         continue
       }
-      guard let function = rule.function else { return (nil, rule.place) }
-      var evaluator = PolkitEvaluator(question, globals: rule.globals)
-      let results = evaluator.results(of: function)
+      guard rule.function != nil else { return (nil, rule.place) }
+      let results = rule.results(question)
       if results == [.nothing] { continue }
       guard results.count == 1, case .list(let items) = results.first else { return (nil, rule.place) }
       let names = items.compactMap { item -> String? in

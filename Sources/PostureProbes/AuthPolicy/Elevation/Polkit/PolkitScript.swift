@@ -37,6 +37,8 @@ enum PolkitScript {
   struct Function: Hashable, Sendable {
     var parameters: [String]
     var body: [Statement]
+    /// Not all of its text is read: what has no known value may be due to that.
+    var isGuessed = false
   }
 }
 
@@ -51,6 +53,8 @@ enum PolkitValue: Hashable, Sendable {
   case nothing
   /// Some text that no literal of the rule equals.
   case otherText
+  /// An error that ends the rules.
+  case failure
   /// Cannot be told.
   case unknown
 }

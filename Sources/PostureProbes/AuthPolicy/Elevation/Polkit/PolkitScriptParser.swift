@@ -1,15 +1,23 @@
 /// Anything that the part of JavaScript read here does not have.
 struct PolkitScriptError: Error, Hashable, Sendable {}
 
-/// Reads statements and expressions of a rule.
+/// Reads statements and expressions of a rule. What cannot be read has an unknown value where it is one operand, and
+/// takes the rest of its block with it where it is a statement.
 struct PolkitScriptParser {
   private let tokens: ArraySlice<PolkitTokens.Entry>
   /// The index of the next word.
   private(set) var at: Int
   private var depth = 0
+  /// Names that get another value after they were declared.
+  private let changed: Set<String>
+  /// Whether anything was passed over, or is only known to run or not.
+  private var isGuessed = false
+  /// How many `switch` statements are around this place: a `break` that cannot be read would leave one.
+  private var choices = 0
 
-  init(_ tokens: ArraySlice<PolkitTokens.Entry>) {
+  init(_ tokens: ArraySlice<PolkitTokens.Entry>, changed: Set<String> = []) {
     self.tokens = tokens
+    self.changed = changed
     at = tokens.startIndex
   }
 
@@ -40,8 +48,8 @@ struct PolkitScriptParser {
 
   /// No rule is deeper than this; a text made to exhaust the stack is.
   private mutating func enter() throws(PolkitScriptError) {
+    if depth >= 60 { throw PolkitScriptError() }
     depth += 1
-    if depth > 60 { throw PolkitScriptError() }
   }
 
   // MARK: Statements
@@ -59,15 +67,46 @@ struct PolkitScriptParser {
       parameters.append(try identifier())
       guard token == .sign("=>") else { throw PolkitScriptError() }
     }
+    guard changed.isDisjoint(with: parameters) else { throw PolkitScriptError() }
     let body = take("=>") && token != .sign("{") ? [.result(try expression())] : try block()
-    return PolkitScript.Function(parameters: parameters, body: body)
+    return PolkitScript.Function(parameters: parameters, body: body, isGuessed: isGuessed)
   }
 
   private mutating func block() throws(PolkitScriptError) -> [PolkitScript.Statement] {
     try expect("{")
     var body: [PolkitScript.Statement] = []
-    while !take("}") { body += try statement() }
+    while !take("}") {
+      let start = at
+      do throws(PolkitScriptError) { body += try statement() } catch {
+        at = start
+        body += try unreadableRest()
+      }
+    }
     return body
+  }
+
+  /// To the end of the block: it may return anything, or nothing.
+  private mutating func unreadableRest() throws(PolkitScriptError) -> [PolkitScript.Statement] {
+    let start = at
+    while let token, token != .sign("}") { try skip() }
+    let leaves = choices > 0 && tokens[start..<at].contains { $0.token == .name("break") }
+    guard !isAtEnd, !leaves else { throw PolkitScriptError() }
+    isGuessed = true
+    return [.branch(.value(.unknown), [.result(.value(.unknown))], [])]
+  }
+
+  /// One word, or all between two brackets.
+  private mutating func skip() throws(PolkitScriptError) {
+    var open = 0
+    repeat {
+      guard let token else { throw PolkitScriptError() }
+      switch token {
+      case .sign("("), .sign("["), .sign("{"): open += 1
+      case .sign(")"), .sign("]"), .sign("}"): open -= 1
+      default: break
+      }
+      at += 1
+    } while open > 0
   }
 
   mutating func statement() throws(PolkitScriptError) -> [PolkitScript.Statement] {
@@ -77,13 +116,48 @@ struct PolkitScriptParser {
     if token == .sign("{") { return try block() }
     if takeWord("if") { return [try branch()] }
     if takeWord("switch") { return [try choose()] }
+    if takeWord("for") || takeWord("while") { return [try loop()] }
+    if takeWord("try") { return try attempt() }
     if takeWord("return") { return [.result(try returned())] }
     if takeWord("break") {
       _ = take(";")
       return [.leave]
     }
     for word in ["var", "let", "const"] where takeWord(word) { return try declarations() }
+    if case .name(let word) = token, Self.statements.contains(word) { throw PolkitScriptError() }
     return [.evaluate(try ended())]
+  }
+
+  /// What begins or belongs to a statement, and no expression.
+  private static let statements: Set = [
+    "if", "else", "switch", "case", "default", "for", "while", "do", "try", "catch", "finally", "throw", "return",
+    "break", "continue", "var", "let", "const", "with", "class",
+  ]
+
+  /// A loop runs its body, or not: what differs from one turn to the next has no known value.
+  private mutating func loop() throws(PolkitScriptError) -> PolkitScript.Statement {
+    let start = at
+    guard token == .sign("(") else { throw PolkitScriptError() }
+    try skip()
+    // for (;;)
+    if at - start == 4 { throw PolkitScriptError() }
+    isGuessed = true
+    choices += 1
+    defer { choices -= 1 }
+    let unknown = PolkitScript.Expression.value(.unknown)
+    return .choose(unknown, [PolkitScript.Case(match: unknown, body: try statement())])
+  }
+
+  /// `try { … } catch (e) { … }`: each part runs, or not.
+  private mutating func attempt() throws(PolkitScriptError) -> [PolkitScript.Statement] {
+    isGuessed = true
+    var parts = [try block()]
+    if takeWord("catch") {
+      if token == .sign("(") { try skip() }
+      parts.append(try block())
+    }
+    if takeWord("finally") { parts.append(try block()) }
+    return parts.map { .branch(.value(.unknown), $0, []) }
   }
 
   private mutating func returned() throws(PolkitScriptError) -> PolkitScript.Expression? {
@@ -119,6 +193,8 @@ struct PolkitScriptParser {
     let value = try expression()
     try expect(")")
     try expect("{")
+    choices += 1
+    defer { choices -= 1 }
     var cases: [PolkitScript.Case] = []
     while !take("}") {
       var match: PolkitScript.Expression?
@@ -139,7 +215,8 @@ struct PolkitScriptParser {
     var found: [PolkitScript.Statement] = []
     repeat {
       let name = try identifier()
-      found.append(.declare(name, take("=") ? try expression() : .value(.nothing)))
+      let value = take("=") ? try expression() : .value(.nothing)
+      found.append(.declare(name, changed.contains(name) ? .value(.unknown) : value))
     } while take(",")
     guard endsStatement() else { throw PolkitScriptError() }
     return found
@@ -164,9 +241,39 @@ struct PolkitScriptParser {
   }
 
   private mutating func both() throws(PolkitScriptError) -> PolkitScript.Expression {
-    var left = try comparison()
-    while take("&&") { left = .both(left, try comparison()) }
+    var left = try operand()
+    while take("&&") { left = .both(left, try operand()) }
     return left
+  }
+
+  /// One side of `&&`, of an unknown value where it cannot be read: all that is not read here binds tighter, but for
+  /// arrows and assignments, which take everything to their right.
+  private mutating func operand() throws(PolkitScriptError) -> PolkitScript.Expression {
+    let start = at
+    if let value = try? comparison(), isAtOperandEnd { return value }
+    at = start
+    var ends = Self.operandEnds
+    while let token {
+      if case .name(let word) = token, Self.statements.contains(word) { throw PolkitScriptError() }
+      if case .sign(let sign) = token {
+        if ends.contains(sign) { break }
+        if Self.takingAll.contains(sign) { ends = Self.expressionEnds }
+      }
+      try skip()
+    }
+    guard at > start else { throw PolkitScriptError() }
+    isGuessed = true
+    return .value(.unknown)
+  }
+
+  private static let expressionEnds: Set = [")", "]", "}", ",", ";"]
+  private static let operandEnds = expressionEnds.union(["&&", "||", "?", ":"])
+  private static let takingAll: Set = ["=>", "=", "+=", "-="]
+
+  private var isAtOperandEnd: Bool {
+    guard let token else { return true }
+    if case .sign(let sign) = token { return Self.operandEnds.contains(sign) }
+    return isOnNewLine
   }
 
   private mutating func comparison() throws(PolkitScriptError) -> PolkitScript.Expression {
@@ -232,11 +339,14 @@ struct PolkitScriptParser {
     return items
   }
 
+  /// Whether the text that was just taken is a template with values in it.
+  private func isFilledIn(_ text: String) -> Bool { tokens[at - 1].isTemplate && text.range(ofText: "${") != nil }
+
   private mutating func primary() throws(PolkitScriptError) -> PolkitScript.Expression {
     guard let token else { throw PolkitScriptError() }
     at += 1
     switch token {
-    case .text(let text): return .value(.text(text))
+    case .text(let text): return .value(isFilledIn(text) ? .unknown : .text(text))
     case .number(let number): return .value(.number(number))
     case .regularExpression(let pattern, let flags):
       return .value(PolkitExpression(pattern, flags: flags).map { .expression($0) } ?? .unknown)

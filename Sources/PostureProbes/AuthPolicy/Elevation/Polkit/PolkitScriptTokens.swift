@@ -15,12 +15,30 @@ struct PolkitTokens {
   struct Entry: Sendable {
     var token: PolkitToken
     var line: Int
+    /// A text between backquotes, in which `${…}` stands for a value.
+    var isTemplate = false
   }
 
   /// nil for a text that ends within a string or a comment, or with a character that no program has.
   static func read(_ bytes: [UInt8]) -> [Entry]? {
     var reader = PolkitTokens(bytes: bytes)
     return reader.all()
+  }
+
+  /// Whether ECMAScript 5 refuses the text for its syntax: `let`, arrows, templates and the like.
+  static func areBeyondES5(_ entries: [Entry]) -> Bool {
+    entries.indices.contains { index in
+      switch entries[index].token {
+      case .text: entries[index].isTemplate
+      case .sign(let sign): ["=>", "...", "?.", "??"].contains(sign)
+      case .name("let"): index + 1 < entries.count && isName(entries[index + 1].token)
+      default: false
+      }
+    }
+  }
+
+  private static func isName(_ token: PolkitToken) -> Bool {
+    if case .name = token { true } else { false }
   }
 
   private static let signs = [
@@ -36,8 +54,9 @@ struct PolkitTokens {
 
   private mutating func all() -> [Entry]? {
     while skipSpace(), at < bytes.count {
+      let isTemplate = bytes[at] == UInt8(ascii: "`")
       guard let token = token() else { return nil }
-      entries.append(Entry(token: token, line: line))
+      entries.append(Entry(token: token, line: line, isTemplate: isTemplate))
     }
     return at >= bytes.count ? entries : nil
   }
