@@ -117,7 +117,7 @@ extension BootMenu {
     let isRescue = { (name: String) in name.contains("rescue") }
     for name in (names.filter { !isRescue($0) } + names.filter(isRescue)).prefix(16) {
       let lines = LogicalLines(system.text("\(folder)/\(name)") ?? "", comments: ["#"]).map { line in
-        (words: line.text.words().map(String.init), number: line.number)
+        (words: line.text.words().map(String.init), text: line.text, number: line.number)
       }
       let options = lines.filter { $0.words.first == "options" }
       guard let first = options.first else { continue }
@@ -125,7 +125,7 @@ extension BootMenu {
       entries.append(
         Entry(
           names: [[String(entries.count), String(name.dropLast(5)), name, title ?? name]],
-          words: grub.expand(options.flatMap { $0.words.dropFirst() }),
+          words: grub.expand(options.flatMap { BootWords.split($0.text).dropFirst() }),
           place: Place("\(folder)/\(name)", line: first.number)))
     }
   }
@@ -152,7 +152,7 @@ extension BootMenu {
       case ("default", let label?): chosen = label
       case ("label", let label?): entries.append(Entry(names: [[label]], words: common, place: place))
       case ("append", _):
-        let options = words.dropFirst() == ["-"] ? [] : Array(words.dropFirst())
+        let options = words.dropFirst() == ["-"] ? [] : Array(BootWords.split(line.text).dropFirst())
         guard let last = entries.indices.last else {
           common = options
           continue

@@ -23,7 +23,7 @@ struct BootWords: Sendable {
 
   private static func file(_ system: System) -> Found? {
     for path in files {
-      let words = (system.text(path) ?? "").words().map(String.init)
+      let words = Self.split(system.text(path) ?? "")
       if !words.isEmpty { return (words, Place(path, line: 1)) }
     }
     return nil
@@ -74,14 +74,10 @@ struct BootWords: Sendable {
   /// What the next grub.cfg will be made of.
   private static func settings(_ system: System) -> Found? {
     let path = "/etc/default/grub"
-    let lines = LogicalLines(system.text(path) ?? "", comments: ["#"]).filter {
-      $0.text.hasPrefix("GRUB_CMDLINE_LINUX")
-    }
-    guard let first = lines.first else { return nil }
-    let values = lines.flatMap { line in
-      line.text.drop { $0 != "=" }.dropFirst().filter { $0 != "\"" && $0 != "'" }.words()
-    }
-    return (values.map(String.init), Place(path, line: first.number))
+    let settings = VariableFile.settings(in: path, system).filter { $0.name.hasPrefix("GRUB_CMDLINE_LINUX") }
+    guard let first = settings.first else { return nil }
+    // The shell has taken its own quotes off.
+    return (settings.flatMap { Self.split($0.words.first ?? "") }, first.place)
   }
 
   /// What the file of the machine's maker adds to the line that Flatcar's image brings.
@@ -100,24 +96,28 @@ struct BootWords: Sendable {
 
   // MARK: Words
 
-  /// The value of the last word `name=value`; "" for the bare name; "-" and "_" are the same.
-  func value(_ name: String) -> String? {
-    for word in words.reversed() {
-      let key = word.prefix { $0 != "=" }
-      if String(key).substituting("-", with: "_") == name { return String(word.dropFirst(key.count + 1)) }
-    }
-    return nil
-  }
+  /// As systemd takes the line apart: what is quoted is one word, and a backslash means nothing.
+  static func split(_ text: String) -> [String] { UnitWords.split(text, resolvesEscapes: false) }
+
+  /// The value of the last word `name=value`; "" for the bare name.
+  func value(_ name: String) -> String? { words.last { Self.key($0) == name }.map(Self.value(of:)) }
 
   /// Every value of `name=value`.
   func values(_ name: String) -> [String] {
-    words.filter { $0.hasPrefix("\(name)=") }.map { String($0.dropFirst(name.utf8.count + 1)) }
+    words.filter { $0.contains("=") && Self.key($0) == name }.map(Self.value(of:))
   }
+
+  /// Before the sign "-" and "_" are the same.
+  private static func key(_ word: String) -> String {
+    String(word.prefix { $0 != "=" }).substituting("-", with: "_")
+  }
+
+  private static func value(of word: String) -> String { String(word.drop { $0 != "=" }.dropFirst()) }
 
   /// `systemd.set_credential=NAME:VALUE`, or the same in Base64.
   func credential(_ name: String) -> String? {
-    last(after: "systemd.set_credential=\(name):")
-      ?? last(after: "systemd.set_credential_binary=\(name):").flatMap { Base64.decode($0.utf8) }
+    last("systemd.set_credential", after: "\(name):")
+      ?? last("systemd.set_credential_binary", after: "\(name):").flatMap { Base64.decode($0.utf8) }
       .map { String(decoding: $0, as: UTF8.self) }
   }
 
@@ -127,9 +127,9 @@ struct BootWords: Sendable {
   }
 
   /// `systemd.setenv=NAME=VALUE`: a variable of every service.
-  func environment(_ name: String) -> String? { last(after: "systemd.setenv=\(name)=") }
+  func environment(_ name: String) -> String? { last("systemd.setenv", after: "\(name)=") }
 
-  private func last(after label: String) -> String? {
-    words.last { $0.hasPrefix(label) }.map { String($0.dropFirst(label.utf8.count)) }
+  private func last(_ name: String, after label: String) -> String? {
+    values(name).last { $0.hasPrefix(label) }.map { String($0.dropFirst(label.utf8.count)) }
   }
 }

@@ -76,6 +76,7 @@ import Testing
   private static let texts: Parser = { bytes in
     let text = String(decoding: bytes, as: UTF8.self)
     _ = InittabEntry.parse(text)
+    _ = InittabEntry.busybox(text)
     _ = try? GLibKeyFile(text)
     _ = SDDM.parse(text, path: "/x")
     _ = TOMLTable(text)["a", "b"]

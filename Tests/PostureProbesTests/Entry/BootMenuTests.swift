@@ -60,6 +60,20 @@ struct BootMenuTests {
   }
 
   @Test(arguments: [
+    ("proc/cmdline", "ro \"a=b c\" d='e f'\n"), ("boot/cmdline.txt", "ro a=\"b c\" d=e' 'f\n"),
+    ("boot/grub/grub.cfg", "menuentry A {\n linux /vmlinuz a=\"b c\" 'd=e f'\n}\n"),
+    ("boot/loader/entries/x.conf", "title It's X\noptions ro \"a=b c\" d='e f'\n"),
+    ("boot/extlinux/extlinux.conf", "LABEL it's\n APPEND \"a=b c\" d='e f'\n"),
+    ("etc/default/grub", "GRUB_CMDLINE_LINUX_DEFAULT=\"ro \\\"a=b c\\\" d='e f'\"\n"),
+    ("etc/default/grub", "GRUB_CMDLINE_LINUX='\"a=b c\"' # x\nGRUB_CMDLINE_LINUX_DEFAULT='\"d=e f\" ro'\n"),
+  ])
+  func `what is quoted is one word`(file: String, text: String) throws {
+    let found = try words([file: text])
+    #expect(found.contains("a=b c") && found.contains("d=e f"))
+    #expect(!found.contains { $0.contains("\"") || $0 == "x" })
+  }
+
+  @Test(arguments: [
     ("", ["one"]), ("DEFAULT b\n", ["two"]), ("default c\nAPPEND all\n", ["all"]), ("DEFAULT menu.c32\n", ["marked"]),
   ])
   func `extlinux's default`(text: String, wanted: [String]) throws {

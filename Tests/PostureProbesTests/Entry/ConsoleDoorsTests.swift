@@ -62,6 +62,10 @@ struct ConsoleDoorsTests {
     #expect(found.result.remarks.contains { $0.cause.code == "dormantDoor" && $0.door == "login@tty1" })
     let oneshot = files.merging(["etc/systemd/system/getty@tty1.service.d/b.conf": "[Service]\nType=oneshot\n"]) { $1 }
     #expect(try look(oneshot).rows["login@tty1 pi"] == .notRequired)
+    for restart in ["always", "on-success"] {
+      let refused = ["etc/systemd/system/getty@tty1.service.d/c.conf": "[Service]\nRestart=\(restart)\n"]
+      #expect(try look(oneshot.merging(refused) { $1 }).rows["login@tty1 pi"] == nil)
+    }
   }
 
   @Test func `a template's drop-in is one door for all its terminals`() throws {
@@ -306,6 +310,23 @@ struct ConsoleDoorsTests {
     #expect(found["pi"] == (isServed ? .notRequired : nil))
   }
 
+  @Test(arguments: [
+    ("Conflicts=getty@tty1.service", false), ("Conflicts=rescue.service autovt@tty1.service", false),
+    ("Conflicts=getty@tty7.service", true), ("After=getty@tty1.service", true),
+  ])
+  func `a service that boots drives out the getty that it conflicts with`(line: String, isStarted: Bool) throws {
+    let files = [
+      "usr/lib/systemd/system/graphical.target": "[Unit]\nWants=display-manager.service\n",
+      "usr/lib/systemd/system/gdm.service": "[Unit]\n\(line)\n[Service]\nExecStart=/usr/sbin/gdm\n",
+      "etc/systemd/system/getty@tty1.service.d/a.conf": Self.autologin,
+    ]
+    let links = ["etc/systemd/system/display-manager.service": "/usr/lib/systemd/system/gdm.service"]
+    #expect(try rows("login@tty1", files, links: links)["pi"] == (isStarted ? .notRequired : nil))
+    #expect(try rows("login@console", files, links: links)["pi"] == .required)
+    let text = links.merging(["etc/systemd/system/default.target": "/usr/lib/systemd/system/multi-user.target"]) { $1 }
+    #expect(try rows("login@tty1", files, links: text)["pi"] == .notRequired)
+  }
+
   @Test func `a container has its console`() throws {
     let unit = [
       "usr/lib/systemd/system/console-getty.service": "[Service]\nExecStart=-/sbin/agetty --autologin root - $TERM\n"
@@ -379,6 +400,8 @@ struct ConsoleDoorsTests {
       ("systemd.debug_shell=hvc0", "hvc0"), ("systemd.debug_shell=/dev/tty5", "tty5"),
       ("systemd.debug_shell systemd.default_debug_tty=ttyS0", "ttyS0"), ("systemd.debug_shell=n", nil),
       ("systemd.debug_shell=OFF", nil), ("systemd.debug_shell systemd.mask=debug-shell.service", nil),
+      ("ro \"systemd.debug_shell=1\"", "tty9"), ("systemd.debug-shell='1'", "tty9"),
+      ("systemd.wants=\"debug-shell\"", "tty9"), ("a=\"b systemd.debug_shell c\"", nil),
     ] as [(String, String?)])
   func `words of the kernel's that start a shell`(words: String, terminal: String?) throws {
     let unit = "[Service]\nExecStart=/bin/sh\nTTYPath=/dev/tty9\n"
@@ -393,12 +416,14 @@ struct ConsoleDoorsTests {
     #expect(try rows("login@tty1", files)["pi"] == .notRequired)
     #expect(
       try rows("login@tty1", files.merging(["proc/cmdline": "systemd.mask=getty@tty1.service"]) { $1 }).isEmpty)
-    let credentials = [
-      "usr/lib/systemd/system/getty@.service": Self.getty + "ImportCredential=agetty.*\nImportCredential=login.*\n",
-      "proc/cmdline":
-        "systemd.set_credential=agetty.autologin:pi systemd.set_credential_binary=login.noauth:eWVz",
-    ]
-    #expect(try rows("login@tty*", credentials)["pi"] == .notRequired)
+    let unit = Self.getty + "ImportCredential=agetty.*\nImportCredential=login.*\n"
+    for words in [
+      "systemd.set_credential=agetty.autologin:pi systemd.set_credential_binary=login.noauth:eWVz",
+      "systemd.set-credential=agetty.autologin:pi \"systemd.set-credential-binary=login.noauth:eWVz\"",
+    ] {
+      let credentials = ["usr/lib/systemd/system/getty@.service": unit, "proc/cmdline": words]
+      #expect(try rows("login@tty*", credentials)["pi"] == .notRequired)
+    }
   }
 
   // MARK: Other inits
@@ -419,6 +444,25 @@ struct ConsoleDoorsTests {
     let console = try look(["etc/inittab": mixed + "::askfirst:-/bin/ash\n"], links: busybox).rows
     #expect(console["login@console root"] == .notRequired)
     #expect(console["login@console pi"] == .required)
+  }
+
+  @Test(
+    arguments: [
+      ("::respawn:/bin/sh", "console"), ("::respawn:/bin/\\\nsh # c", "console"),
+      ("/dev/tty1::respawn:/bin/sh", "tty1"), ("::sysinit:/bin/sh", "console"), ("::sysinit:-/bin/ash -l", "console"),
+      ("::sysinit:/bin/login -f root", "console"), ("::sysinit:/bin/sh /etc/rc", nil),
+      ("::sysinit:/bin/sh -c /etc/rc", nil), ("::respawn: /bin/sh", nil), ("::respawn:\t-/bin/sh", nil),
+      ("::respawn: /bin/sh </dev/console", "console"),
+      ("tty1 ::respawn:/bin/sh", nil), ("\ttty1::respawn:/bin/sh", nil), (" ::respawn:/bin/sh", nil),
+      ("::respawn :/bin/sh", nil), (":: respawn:/bin/sh", nil), ("# c\\\n::respawn:/bin/sh", nil),
+      ("::respawn:/bin/sh\r", nil), ("tty1::respawn:/sbin/getty -n -l /bin/sh 38400 tty1\r", nil),
+      ("tty1::respawn:/sbin/getty -n -l /bin/sh 38400 tty1 vt100\r", "tty1"),
+      ("null::respawn:/bin/sh", nil), ("/dev/null::respawn:-/bin/sh", nil),
+      ("null::respawn:/bin/sh </dev/tty2 >/dev/tty2", "tty2"),
+    ] as [(String, String?)])
+  func `BusyBox takes the lines of an inittab as they are`(line: String, terminal: String?) throws {
+    let rows = try look(["etc/inittab": line + "\n"], links: ["sbin/init": "/bin/busybox"]).rows
+    #expect(rows.filter { $0.value == .notRequired }.map(\.key) == (terminal.map { ["login@\($0) root"] } ?? []))
   }
 
   @Test func `BusyBox login: a star is closed even with -f, securetty is for root`() throws {
@@ -514,8 +558,8 @@ struct ConsoleDoorsTests {
     let session = try look(["etc/inittab": lines + "x:2:respawn:/bin/su - pi -c startx\n"]).rows
     #expect(session["login@console pi"] == .unknown)
     #expect(session["login@console ann"] == .required)
-    for action in ["askconsolelate", "respawnlate"] {
-      let procd = try look(["sbin/procd": "", "etc/inittab": "::\(action):/bin/ash --login\n"])
+    for line in ["askconsolelate:/bin/ash --login", "respawnlate:/bin/ash --login", "askfirst: /bin/ash --login\r"] {
+      let procd = try look(["sbin/procd": "", "etc/inittab": "::\(line)\n"])
       #expect(procd.rows["login@console root"] == .notRequired)
     }
   }

@@ -135,6 +135,7 @@ import Testing
       _ = LoginOptions(command.words)
     }
     _ = InittabEntry.parse(text)
+    _ = InittabEntry.busybox(text)
     _ = try? GLibKeyFile(text)
     _ = SDDM.parse(text, path: place)
     _ = TOMLTable(text)["a", "b"]

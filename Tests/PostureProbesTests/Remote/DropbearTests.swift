@@ -188,6 +188,17 @@ struct OtherRemoteTests {
     #expect(try doors(["/usr/sbin/tailscaled": ""]).isEmpty)
   }
 
+  @Test(arguments: [
+    ([], true), (["/usr/share/initramfs-tools/hooks/dropbear"], false),
+    (["/usr/share/initramfs-tools/hooks/dropbear", "/etc/init.d/dropbear"], true),
+  ])
+  func `the program of the initial RAM disk alone is nothing dormant`(others: [String], isDormant: Bool) throws {
+    let people = try PeopleTree(["/usr/sbin/dropbear": "", "/usr/lib/systemd/system/x.service": ""])
+    for path in others { try people.tree.write(path, "") }
+    people.tree.link("/etc/systemd/system/multi-user.target.wants/x.service", to: "/lib/systemd/system/x.service")
+    #expect(try people.codes().contains("dormantDoor") == isDormant)
+  }
+
   @Test func `installed but not started is dormant`() throws {
     let people = try PeopleTree([
       "/usr/lib/systemd/system/xrdp.service": "[Service]\n", "/usr/lib/systemd/system/x.service": "",

@@ -56,6 +56,17 @@ struct UnitsTests {
     #expect(command.place == Place("/etc/systemd/system/getty@tty1.service.d/x.conf", line: 4))
   }
 
+  @Test(
+    arguments: [
+      ("ExecStart=/a \\\n  /b", ["/a|/b"]), ("ExecStart=/a \\\r\n  /b", ["/a|/b"]),
+      ("ExecStart=/a \\ \n  /b", [#"/a|\"#]), ("ExecStart=/a \\\\\n  /b", [#"/a|\"#]),
+      ("ExecStart=/a 'b' \"c\"", ["/a|b|c"]), ("ExecStart=/a 'b", []), ("ExecStart=/a \"b 'c'", []),
+    ] as [(String, [String])])
+  func `where a command ends`(line: String, wanted: [String]) throws {
+    let tree = try FixtureTree(["etc/systemd/system/x.service": "[Service]\n" + line + "\n"])
+    #expect(words(Units(try System(root: tree.root)), "x.service") == wanted)
+  }
+
   @Test func `a link to nothing or an empty file masks, a drop-in too`() throws {
     let tree = try FixtureTree([
       "usr/lib/systemd/system/a.service": Self.stock, "etc/systemd/system/b.service": "",
@@ -83,6 +94,20 @@ struct UnitsTests {
     #expect(units.canonical("sshd.service") == "ssh.service")
     #expect(units.canonical("autovt@tty3.service") == "getty@tty3.service")
     #expect(words(units, "getty@tty3.service") == ["/x|tty3"])
+  }
+
+  @Test func `an instance with a file of its own has no part in its template's aliases`() throws {
+    let tree = try FixtureTree([
+      "usr/lib/systemd/system/getty@.service": Self.stock, "etc/systemd/system/getty@tty1.service": Self.stock,
+      "etc/systemd/system/autovt@.service.d/x.conf": "[Service]\nExecStart=\nExecStart=/x\n",
+      "etc/systemd/system/getty@.service.d/y.conf": "[Service]\nExecStart=/y\n",
+    ])
+    tree.link("usr/lib/systemd/system/autovt@.service", to: "getty@.service")
+    tree.link("etc/systemd/system/getty@tty3.service", to: "/usr/lib/systemd/system/getty@.service")
+    let units = Units(try System(root: tree.root))
+    #expect(words(units, "getty@tty1.service").dropFirst() == ["/y"])
+    #expect(words(units, "getty@tty2.service") == ["/x", "/y"])
+    #expect(words(units, "getty@tty3.service") == ["/x", "/y"])
   }
 
   @Test func `a ring of aliases ends`() throws {
@@ -183,6 +208,16 @@ struct StartupTests {
     #expect(try startup(files, wants).starts(["ssh"]))
     #expect(try !startup(files.merging(["etc/ssh/sshd_not_to_be_run": ""]) { $1 }, wants).starts(["ssh"]))
     #expect(try !startup(files.merging(["proc/cmdline": "systemd.mask=ssh"]) { $1 }, wants).starts(["ssh"]))
+  }
+
+  @Test func `a template is no service, whatever leads to it`() throws {
+    let path = "/usr/lib/systemd/system/cage@.service"
+    let files = Self.base.merging([path: "[Service]\nExecStart=/usr/bin/cage\n"]) { $1 }
+    let links = [
+      "etc/systemd/system/display-manager.service": path,
+      "etc/systemd/system/graphical.target.wants/cage@tty7.service": path,
+    ]
+    #expect(try startup(files, links).booted.services == ["cage@tty7.service"])
   }
 
   @Test func `start links of OpenRC, sysvinit, OpenWrt and runit`() throws {

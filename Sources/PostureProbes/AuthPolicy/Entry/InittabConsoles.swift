@@ -41,13 +41,17 @@ struct InittabConsoles {
   var entries: [InittabEntry]? {
     get throws(System.Unreadable) {
       do throws(System.Unreadable) {
-        return InittabEntry.parse(try system.read(Self.path).text) + more
+        let text = try system.read(Self.path).text
+        return readsAsBusyBox ? InittabEntry.busybox(text) : InittabEntry.parse(text) + more
       } catch {
         if error == .missing { return nil }
         throw error
       }
     }
   }
+
+  /// procd reads its lines as sysvinit does.
+  private var readsAsBusyBox: Bool { isBusyBox && !system.exists("/sbin/procd") }
 
   private static let folder = "/etc/inittab.d"
 
@@ -69,10 +73,18 @@ struct InittabConsoles {
   }
 
   private func isUsed(_ entry: InittabEntry, _ level: String) -> Bool {
-    if isBusyBox { return Self.busyboxActions.contains(entry.action) }
+    if isBusyBox { return isUsedByBusyBox(entry) }
     guard Self.sysvActions.contains(entry.action) else { return false }
     return level.isEmpty || entry.levels.isEmpty || level.contains { entry.levels.contains($0) }
   }
+
+  private func isUsedByBusyBox(_ entry: InittabEntry) -> Bool {
+    // Nobody types at /dev/null, unless the command opens a terminal itself.
+    if entry.id == Self.null, ConsoleLine.terminal(in: entry.words) == nil { return false }
+    return Self.busyboxActions.contains(entry.action) || (entry.action == "sysinit" && entry.isPrompt)
+  }
+
+  private static let null = "null"
 
   private func line(_ entry: InittabEntry) -> ConsoleLine? {
     let process = entry.process.hasPrefix("+") ? String(entry.process.dropFirst()) : entry.process
@@ -109,7 +121,7 @@ struct InittabConsoles {
   }
 
   private func terminal(_ entry: InittabEntry, _ words: [String]) -> String {
-    if isBusyBox, !entry.id.isEmpty { return entry.id }
+    if isBusyBox, !entry.id.isEmpty, entry.id != Self.null { return entry.id }
     return ConsoleLine.terminal(in: words) ?? "console"
   }
 

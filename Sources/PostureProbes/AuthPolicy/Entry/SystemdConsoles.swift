@@ -9,6 +9,8 @@ struct SystemdConsoles {
   private let accounts: Accounts
   private let rescue: ConsoleLine?
   private let generated: FlatcarAutologin
+  /// Units that others drive out.
+  private let conflicting: Set<String>
 
   init(_ context: AuthContext, _ kernel: BootWords) {
     system = context.system
@@ -18,6 +20,7 @@ struct SystemdConsoles {
     self.kernel = kernel
     rescue = Self.rescue(context)
     generated = FlatcarAutologin(context, kernel)
+    conflicting = Self.conflicting(units, booted)
   }
 
   var lines: [ConsoleLine] { templates + instances + [console, debugShell, rescue].compactMap { $0 } + services }
@@ -97,6 +100,7 @@ struct SystemdConsoles {
         let terminal = prefix == "container-getty" ? "pts/\(UnitName.unescape(instance))" : UnitName.unescape(instance)
         var line = line(name, terminal)
         if line?.isStarted == true { line?.isStarted = isStarted(name, prefix, terminal) }
+        if conflicting.contains(name) { line?.isStarted = false }
         return line
       }
     }
@@ -107,6 +111,13 @@ struct SystemdConsoles {
     let kinds = ["getty": "virtual", "serial-getty": "serial"]
     guard let kind = kinds[prefix], units.unit("\(prefix)@.service") != nil else { return [] }
     return UnitCredentials.terminals(kind, system, kernel).map { "\(prefix)@\($0).service" }
+  }
+
+  /// What services that boot name in `Conflicts=`: where both are to be started, systemd leaves out the one that is
+  /// named (transaction.c). So a display manager takes the place of its terminal's getty.
+  private static func conflicting(_ units: Units, _ booted: BootedUnits) -> Set<String> {
+    let started = booted.services.filter(booted.starts).compactMap(units.unit)
+    return Set(started.flatMap { $0.names(["Conflicts"]) }.map(units.canonical))
   }
 
   private func isStarted(_ name: String, _ prefix: String, _ terminal: String) -> Bool {
@@ -153,9 +164,10 @@ struct SystemdConsoles {
   }
 
   /// systemd does not load a unit with several commands, unless its type allows them: a drop-in that did not clear the
-  /// command before its own leaves the terminal dead.
+  /// command before its own leaves the terminal dead. That type does not go with a restart after success.
   private func isRefused(_ unit: Unit, _ commands: [UnitCommand]) -> Bool {
-    commands.count > 1 && unit.last("Type")?.value != "oneshot"
+    guard unit.last("Type")?.value == "oneshot" else { return commands.count > 1 }
+    return ["always", "on-success"].contains(unit.last("Restart")?.value)
   }
 
   private func isUnreadable(_ path: String) -> Bool {

@@ -48,8 +48,8 @@ struct BootedUnits: Sendable {
   /// Whether a boot reaches the target or service by a link or a dependency, masks aside.
   func reaches(_ name: String) -> Bool { names.contains(units.canonical(name)) }
 
-  /// The services that a boot reaches.
-  var services: [String] { names.filter { $0.ends(with: ".service") }.sorted() }
+  /// The services that a boot reaches; a template is none.
+  var services: [String] { names.filter { $0.ends(with: ".service") && !$0.ends(with: "@.service") }.sorted() }
 
   /// Whether the desktop is started: the default target is, or pulls in, graphical.target.
   var isGraphical: Bool { reaches("graphical.target") || reaches("display-manager.service") }

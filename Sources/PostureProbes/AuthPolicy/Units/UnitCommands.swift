@@ -67,24 +67,33 @@ extension Unit {
 
 /// Words of a value (systemd.syntax(7), "Quoting"; systemd.service(5), "Command lines").
 enum UnitWords {
-  /// Splits at blanks; quotes and C escapes are resolved, unknown escapes stay as they are.
-  static func split(_ text: String) -> [String] {
+  /// Splits at blanks; quotes and C escapes are resolved, unknown escapes stay as they are. A quotation that nothing
+  /// ends reaches to the end of the text.
+  static func split(_ text: String, resolvesEscapes: Bool = true) -> [String] {
+    read(text, resolvesEscapes: resolvesEscapes).words
+  }
+
+  /// Whether every quotation has its end.
+  static func isComplete(_ text: String) -> Bool { read(text).isComplete }
+
+  private static func read(_ text: String, resolvesEscapes: Bool = true) -> (words: [String], isComplete: Bool) {
     var words = WordCollector()
     var quote: UInt8?
     var rest = Array(text.utf8)[...]
     while let byte = rest.popFirst() {
       switch byte {
-      case UInt8(ascii: "\\"): words.append(escape(&rest))
+      case UInt8(ascii: "\\") where resolvesEscapes: words.append(escape(&rest))
       case _ where byte == quote: quote = nil
       // Within a word too, whatever the manual says (extract_first_word).
       case UInt8(ascii: "\"") where quote == nil, UInt8(ascii: "'") where quote == nil:
         quote = byte
         words.open()
-      case UInt8(ascii: " ") where quote == nil, UInt8(ascii: "\t") where quote == nil: words.close()
+      case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\n"), UInt8(ascii: "\r"):
+        if quote == nil { words.close() } else { words.append(byte) }
       default: words.append(byte)
       }
     }
-    return words.finish()
+    return (words.finish(), quote == nil)
   }
 
   private static let simpleEscapes: [UInt8: UInt8] = [

@@ -21,10 +21,11 @@ enum UnitFile {
       if line.text.hasPrefix("["), line.text.ends(with: "]") {
         section = String(line.text.dropFirst().dropLast())
       } else if let equals = line.text.firstIndex(of: "="), !section.isEmpty {
-        settings.append(
-          UnitSetting(
-            section: section, key: line.text[..<equals].trimmed,
-            value: line.text[line.text.index(after: equals)...].trimmed, place: Place(path, line: line.number)))
+        let key = line.text[..<equals].trimmed
+        let value = line.text[line.text.index(after: equals)...].trimmed
+        // A command with a quotation that nothing ends is passed over.
+        guard !key.hasPrefix("Exec") || UnitWords.isComplete(value) else { continue }
+        settings.append(UnitSetting(section: section, key: key, value: value, place: Place(path, line: line.number)))
       }
     }
     return settings
@@ -48,7 +49,7 @@ struct LogicalLines: Sequence {
     for (index, raw) in text.lines(keepsEmpty: true).enumerated() {
       let physical = raw.trimmed
       if let first = physical.first, comments.contains(first) { continue }
-      let isContinued = physical.utf8.last == UInt8(ascii: "\\")
+      let isContinued = Self.isContinued(raw)
       if start == 0, !isContinued {
         if !physical.isEmpty { lines.append(Line(text: physical, number: index + 1)) }
         continue
@@ -66,6 +67,12 @@ struct LogicalLines: Sequence {
     }
     if start > 0 { lines.append(Line(text: joined.trimmed, number: start)) }
     self.lines = lines.filter { !$0.text.isEmpty }
+  }
+
+  /// Ends in a backslash that no other one stands before; one with a blank behind it joins nothing.
+  private static func isContinued(_ line: Substring) -> Bool {
+    let bytes = line.utf8.last == UInt8(ascii: "\r") ? line.utf8.dropLast() : line.utf8[...]
+    return !bytes.reversed().prefix { $0 == UInt8(ascii: "\\") }.count.isMultiple(of: 2)
   }
 
   func makeIterator() -> IndexingIterator<[Line]> { lines.makeIterator() }

@@ -136,7 +136,8 @@ final class Units: Sendable {
   func names(of name: String) -> [String] {
     let main = canonical(name)
     var others = aliases[main] ?? []
-    if let parts = UnitName(main), let template = parts.template {
+    // Those of a template lead to its instances that have no file of their own.
+    if paths[main] == nil || links[main] != nil, let parts = UnitName(main), let template = parts.template {
       others += (aliases[template] ?? []).compactMap(UnitName.init).map(parts.instance)
     }
     return [main] + others.filter { $0 != main }.sorted()

@@ -9,6 +9,7 @@ struct DropbearDoors {
     guard let program = Programs.path("dropbear", context.system) else { return result }
     let doors = DropbearDoors(context: context, setup: DropbearSetup(context))
     guard !doors.setup.instances.isEmpty else {
+      if isForInitrdAlone(context) { return result }
       result.remarks.append(
         Remark(
           Cause("dormantDoor", observed: "dropbear is installed but not started", evidence: [Place(program)]),
@@ -21,6 +22,12 @@ struct DropbearDoors {
       if door.answer != .closed { result.doors.append(door) }
     }
     return result
+  }
+
+  /// Debian's dropbear-initramfs takes the program into the initial RAM disk and brings nothing that starts it later.
+  private static func isForInitrdAlone(_ context: AuthContext) -> Bool {
+    context.system.exists("/usr/share/initramfs-tools/hooks/dropbear")
+      && !context.system.exists("/etc/init.d/dropbear") && context.startup.units.unit("dropbear.service") == nil
   }
 
   let context: AuthContext
