@@ -15,8 +15,8 @@ struct SSHDDoors {
 
   static func look(_ context: AuthContext) -> ProbeResult {
     var result = ProbeResult()
-    guard let server = context.sshd else { return result }
-    let doors = SSHDDoors(context: context, server: server)
+    guard let server = context.sshd.first else { return result }
+    let doors = SSHDDoors(context)
     guard server.isStarted else {
       result.remarks.append(
         Remark(
@@ -33,19 +33,25 @@ struct SSHDDoors {
     return result
   }
 
-  let context: AuthContext
-  let server: SSHDServer
+  private let context: AuthContext
+  /// Those that the configuration of each server tells apart.
+  private let connections: [(server: SSHDServer, connection: SSHDConnection)]
 
-  /// The weakest of all connections that the configuration tells apart.
+  private init(_ context: AuthContext) {
+    self.context = context
+    connections = context.sshd.flatMap { server in server.connections.map { (server: server, connection: $0) } }
+  }
+
+  /// The weakest of all connections.
   private func door(_ subject: String, _ account: Account?) -> Door {
     var weakest = PAM.Outcome.never
     var ordinary: Opening?
     var note: String?
-    for (index, connection) in server.connections.enumerated() {
+    for (index, (server, connection)) in connections.enumerated() {
       let person = SSHDPerson(name: subject, groups: account?.groups)
       let (settings, reason) = server.settings(for: person, on: connection)
       let ways = SSHDWays(context, settings, account, connection, file: server.file)
-      let outcome = ways.outcome.after([reason])
+      let outcome = ways.outcome.after([reason]).ifRun(isCertain: server.isCertain, Place(server.file))
       if index == 0 {
         weakest = outcome
         ordinary = outcome.opening
@@ -55,7 +61,7 @@ struct SSHDDoors {
         if weakest.opening != before { note = connection.pattern.map { "weakest from \($0)" } }
       }
     }
-    if let cause = server.unreadable, weakest.opening?.answer != .notRequired {
+    if let cause = context.sshd.lazy.compactMap(\.unreadable).first, weakest.opening?.answer != .notRequired {
       weakest.opening = nil
       weakest.cause = cause
     }
@@ -65,5 +71,14 @@ struct SSHDDoors {
     var door = Door(Self.name, .remote, subject, weakest.opening, because: weakest.because, cause: weakest.cause)
     door.note = weakest.opening == ordinary ? nil : note
     return door
+  }
+}
+
+extension PAM.Outcome {
+  /// The same where it is not certain that the server is started: nobody gets in by one that is not.
+  func ifRun(isCertain: Bool, _ place: Place) -> PAM.Outcome {
+    guard !isCertain, opening?.answer == .notRequired else { return self }
+    let cause = Cause("notModelled", observed: "whether a script starts it is not known", evidence: [place])
+    return PAM.Outcome(opening: nil, because: because, cause: cause)
   }
 }
