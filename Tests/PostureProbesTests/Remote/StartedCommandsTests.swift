@@ -19,7 +19,7 @@ struct StartedCommandsTests {
     return AuthPolicyProbe().run(on: try System(root: tree.root))
   }
 
-  private func answer(_ result: ProbeResult, _ door: String, _ subject: String = "*") -> Door.Answer? {
+  private func answer(_ result: ProbeResult, _ door: String, _ subject: String = "*") -> Answer? {
     result.doors.first { $0.name == door && $0.subject == subject }?.answer
   }
 
@@ -36,7 +36,7 @@ struct StartedCommandsTests {
   }
 
   @Test(arguments: [
-    ("ExecStart=/usr/bin/ttyd -p 7681 bash", "ttyd", Door.Answer.unknown),
+    ("ExecStart=/usr/bin/ttyd -p 7681 bash", "ttyd", Answer.unknown),
     ("ExecStart=/usr/bin/app\nExecStartPost=/bin/sh -c \"ttyd bash &\"", "ttyd", .unknown),
     ("ExecStart=/usr/bin/sudo -u pi /usr/bin/x11vnc -forever", "vnc", .unknown),
     ("ExecStart=/usr/sbin/telnetd -F", "telnet", .unknown),
@@ -46,7 +46,7 @@ struct StartedCommandsTests {
     ("ExecStart=/usr/bin/socat TCP-LISTEN:23,fork EXEC:/bin/login", "socat", .unknown),
     ("ExecStart=/usr/bin/socat TCP-LISTEN:80,fork TCP:10.0.0.1:80", "socat", nil),
   ])
-  func `a vendor's service of another name`(_ text: String, _ door: String, _ wanted: Door.Answer?) throws {
+  func `a vendor's service of another name`(_ text: String, _ door: String, _ wanted: Answer?) throws {
     #expect(try answer(service(text), "remote@\(door)") == wanted)
   }
 
@@ -68,10 +68,10 @@ struct StartedCommandsTests {
   }
 
   @Test(arguments: [
-    ("2323", "/bin/bash -i", Door.Answer.notRequired), ("/run/own", "/bin/bash -i", nil),
+    ("2323", "/bin/bash -i", Answer.notRequired), ("/run/own", "/bin/bash -i", nil),
     ("127.0.0.1:2323", "/bin/sh", nil), ("2323", "/bin/login", .unknown), ("2323", "/usr/bin/app", nil),
   ])
-  func `a socket that brings a shell`(_ address: String, _ command: String, _ wanted: Door.Answer?) throws {
+  func `a socket that brings a shell`(_ address: String, _ command: String, _ wanted: Answer?) throws {
     let files = [
       "\(Self.units)/multi-user.target": "[Unit]\n",
       "\(Self.units)/own.socket": "[Socket]\nListenStream=\(address)\nAccept=yes\n",
@@ -84,7 +84,7 @@ struct StartedCommandsTests {
   @Test func `each sshd has a configuration of its own`() throws {
     let files = [
       "/usr/sbin/sshd": "", "/etc/ssh/sshd_config": "PasswordAuthentication no\n",
-      "/etc/ssh/other": "PermitRootLogin yes\n",
+      "/etc/ssh/other": "PermitRootLogin yes\n", "\(Self.units)/multi-user.target": "[Unit]\nWants=ssh.service\n",
       "\(Self.units)/ssh.service": "[Service]\nExecStartPre=/usr/sbin/sshd -t\nExecStart=/usr/sbin/sshd -D\n",
     ]
     let started = try service("ExecStart=/usr/sbin/sshd -D -f /etc/ssh/other", files)
@@ -129,11 +129,11 @@ struct StartedCommandsTests {
   }
 
   @Test(arguments: [
-    ("su pi -c startx &", "console", "pi", Door.Answer.unknown), ("openvt -c 2 -- su -l pi", "console", "pi", .unknown),
+    ("su pi -c startx &", "console", "pi", Answer.unknown), ("openvt -c 2 -- su -l pi", "console", "pi", .unknown),
     ("su pi -c /usr/bin/app", "console", "pi", nil), ("echo su pi", "console", "pi", nil),
     ("exec sh", "console", "root", .unknown), ("sh\nmount -a", "console", "root", nil),
   ])
-  func `consoles in rc.local`(_ line: String, _ terminal: String, _ who: String, _ wanted: Door.Answer?) throws {
+  func `consoles in rc.local`(_ line: String, _ terminal: String, _ who: String, _ wanted: Answer?) throws {
     let files = ["\(Self.units)/multi-user.target": "[Unit]\n", "/etc/rc.local": "#!/bin/sh\n\(line)\n"]
     let started = try look(files, executable: ["/etc/rc.local"])
     #expect(answer(started, "login@\(terminal)", who) == wanted)
