@@ -8,7 +8,8 @@ struct BootWords: Sendable {
 
   /// The running one, else what a boot loader's files hold.
   init(_ system: System) {
-    let found = Self.file(system) ?? Self.menu(system) ?? Self.settings(system) ?? Self.addition(system)
+    let found =
+      Self.file(system) ?? Self.menu(system) ?? Self.variables(system) ?? Self.settings(system) ?? Self.addition(system)
     words = found?.words ?? []
     place = found?.place
   }
@@ -16,13 +17,13 @@ struct BootWords: Sendable {
   private typealias Found = (words: [String], place: Place)
 
   /// Files that hold the line and nothing else.
-  private static let files = [
-    "/proc/cmdline", "/boot/firmware/cmdline.txt", "/boot/cmdline.txt", "/etc/kernel/cmdline",
-    "/usr/lib/kernel/cmdline",
-  ]
+  private static func files(_ system: System) -> [String] {
+    ["/proc/cmdline"] + [PiBoot(system: system).commandLine].compactMap { $0 }
+      + ["/boot/firmware/cmdline.txt", "/boot/cmdline.txt", "/etc/kernel/cmdline", "/usr/lib/kernel/cmdline"]
+  }
 
   private static func file(_ system: System) -> Found? {
-    for path in files {
+    for path in files(system) {
       let words = Self.split(system.text(path) ?? "")
       if !words.isEmpty { return (words, Place(path, line: 1)) }
     }
@@ -69,6 +70,19 @@ struct BootWords: Sendable {
       if let text = system.text(path) { return BootMenu(extlinux: text, path: path) }
     }
     return BootMenu()
+  }
+
+  /// Variables of U-Boot's scripts that become part of the line: Armbian's, and those of BeagleBoard's images.
+  private static func variables(_ system: System) -> Found? {
+    let keys: Set = ["extraargs", "cmdline", "optargs"]
+    for path in ["/boot/armbianEnv.txt", "/boot/uEnv.txt", "/uEnv.txt"] {
+      let lines = LogicalLines(system.text(path) ?? "", comments: ["#"]).filter { line in
+        keys.contains(String(line.text.prefix { $0 != "=" }))
+      }
+      let words = lines.flatMap { $0.text.drop { $0 != "=" }.dropFirst().words() }.map(String.init)
+      if let first = lines.first, !words.isEmpty { return (words, Place(path, line: first.number)) }
+    }
+    return nil
   }
 
   /// What the next grub.cfg will be made of.

@@ -5,8 +5,8 @@ struct AuthContext {
   let system: System
   let distribution: Distribution
   let startup: Startup
-  /// nil where it is not installed.
-  let sshd: SSHDServer?
+  /// One for each command that starts it; none where it is not installed.
+  let sshd: [SSHDServer]
   let accounts: Accounts
   let pam: PAM
 
@@ -14,9 +14,9 @@ struct AuthContext {
     self.system = system
     distribution = Distribution(system)
     startup = system.shared { Startup(system) }
-    sshd = SSHDServer(system, distribution, startup)
+    sshd = SSHDServer.all(system, distribution, startup)
     // It takes its time to answer, and what follows does not need the answer yet.
-    sshd?.askAhead()
+    for server in sshd { server.askAhead() }
     accounts = system.shared { Accounts(system) }
     let (distribution, accounts) = (distribution, accounts)
     pam = system.shared { PAM(system, distribution, accounts) }

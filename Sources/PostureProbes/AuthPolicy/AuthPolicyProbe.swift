@@ -52,7 +52,7 @@ public struct AuthPolicyProbe: Probe {
 
   /// In the order in which people come to these doors.
   private static let doorsBeforeSSH: [@Sendable (AuthContext) -> ProbeResult] = [
-    ConsoleDoors.look, GraphicalDoors.look, BootDoors.look,
+    ConsoleDoors.look, GraphicalDoors.look, FirstBoot.look, BootDoors.look,
   ]
   private static let doorsAfterSSH: [@Sendable (AuthContext) -> ProbeResult] = [
     OtherRemoteDoors.look, UnlockDoors.look, IdleDoors.look, SudoDoors.look, SuDoors.look, DoasDoors.look,

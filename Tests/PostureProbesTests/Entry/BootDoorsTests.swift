@@ -128,6 +128,8 @@ struct BootDoorsTests {
     let pi = ["boot/firmware/config.txt": "", "boot/firmware/cmdline.txt": "root=/dev/mmcblk0p2\n"]
     #expect(try look(pi)["boot@pi *"] == .notRequired)
     #expect(try look(pi.merging(["boot/firmware/boot.sig": ""]) { $1 })["boot@pi *"] == .unknown)
+    let prefixed = ["boot/firmware/config.txt": "os_prefix=now/\n", "boot/firmware/now/cmdline.txt": "quiet\n"]
+    #expect(try look(prefixed)["boot@pi *"] == .notRequired)
     #expect(try look(["boot/efi/EFI/refind/refind.conf": ""])["boot@refind *"] == .unknown)
   }
 

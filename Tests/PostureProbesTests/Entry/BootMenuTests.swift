@@ -10,6 +10,18 @@ struct BootMenuTests {
     return BootWords(try System(root: tree.root)).words
   }
 
+  @Test(arguments: [
+    (["boot/armbianEnv.txt": "verbosity=1\nextraargs=init=/bin/sh quiet\n"], true),
+    (["boot/uEnv.txt": "uname_r=5.10\ncmdline=quiet init=/bin/sh\n"], true),
+    (["boot/uEnv.txt": "#cmdline=init=/bin/sh\n"], false),
+    (["boot/firmware/config.txt": "cmdline=own.txt\n", "boot/firmware/own.txt": "init=/bin/sh\n"], true),
+    (["boot/config.txt": "os_prefix=now/\n", "boot/now/cmdline.txt": "init=/bin/sh\n"], true),
+    (["boot/firmware/config.txt": "cmdline=gone.txt\n", "boot/firmware/cmdline.txt": "quiet\n"], false),
+  ])
+  func `lines that U-Boot and the Pi put together`(_ files: [String: String], _ isFound: Bool) throws {
+    #expect(try words(files).contains("init=/bin/sh") == isFound)
+  }
+
   private static let menu = """
     menuentry 'A' --class os $menuentry_id_option 'id-a' {
       linux /vmlinuz first

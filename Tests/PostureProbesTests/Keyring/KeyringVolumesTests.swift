@@ -17,6 +17,11 @@ struct KeyringVolumesTests: VolumeTrees {
     #expect(door.cause?.code == "volumeNotEncrypted")
   }
 
+  @Test(arguments: ["ubi0:rootfs / ubifs", "ubi0_1 / ubifs", "rootfs / auto", "/dev/root / ext2"])
+  func `a board's own memory by the names that have no path`(row: String) throws {
+    #expect(try root(FixtureTree(["/etc/fstab": "\(row) defaults 0 0\n"])).opening == .always)
+  }
+
   @Test func `nothing says what the tree lies on`() throws {
     #expect(try FixtureTree().doors().isEmpty)
   }
@@ -239,6 +244,16 @@ struct KeyringVolumesTests: VolumeTrees {
     try tree.write("/usr/lib/cryptsetup/libcryptsetup-token-systemd-tpm2.so", "")
     #expect(try root(tree).opening == .passcode)
     #expect(try codes(tree).contains("latentSlot"))
+  }
+
+  @Test(arguments: ["/run/keys/data.key", "/tmp/data.key", "/dev/shm/data.key", "/var/run/data.key"])
+  func `a key that some program makes at every start may be anybody's`(key: String) throws {
+    let rows = "root UUID=11 none luks\ndata UUID=12 \(key) luks\n"
+    let tree = try tree(crypttab: rows, fstab: "/dev/mapper/root / ext4 x 0 1\n/dev/mapper/data /home ext4 x 0 2\n")
+    try tree.write("/dev/sdb1", LUKSBuilder.image(LUKSBuilder.metadata(slots: 1)))
+    tree.link("/dev/disk/by-uuid/12", to: "../../sdb1")
+    let door = try #require(try tree.door("volume:data"))
+    #expect(door.answer == .unknown)
   }
 
   @Test func `the command line of the kernel counts as crypttab does`() throws {

@@ -57,6 +57,19 @@ struct DropbearTests {
     #expect(named.count == 1 && evidence.findings.first?.code == "emptyPassword")
   }
 
+  @Test func `one that was built with PAM asks its stack`() throws {
+    let built = [
+      "/usr/sbin/dropbear": "\u{7F}ELF libpam.so.0", "/etc/pam.d/dropbear": "auth required pam_unix.so nullok\n",
+      "/etc/pam.d/other": "auth required pam_deny.so\naccount required pam_deny.so\n",
+      "/usr/lib/x86_64-linux-gnu/security/pam_unix.so": "", "/usr/lib/x86_64-linux-gnu/security/pam_deny.so": "",
+    ]
+    let account = ["/etc/pam.d/dropbear": "auth required pam_unix.so nullok\naccount required pam_unix.so\n"]
+    #expect(try answer(dropbear(built, root: "")) == "closed")
+    #expect(try answer(dropbear(built.merging(account) { $1 }, root: "")) == "notRequired")
+    let refused = ["/etc/default/dropbear": "DROPBEAR_EXTRA_ARGS=-s\n"].merging(account) { $1 }
+    #expect(try answer(dropbear(built.merging(refused) { $1 }, root: "")) == "closed")
+  }
+
   @Test(arguments: [
     ("option PasswordAuth '0'", "token"), ("option RootPasswordAuth 'off'", "token"), ("option enable '0'", "absent"),
     ("option RootLogin '0'", "closed"), ("option Port '22'", "passcode|token"),

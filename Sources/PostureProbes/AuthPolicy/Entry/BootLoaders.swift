@@ -120,17 +120,28 @@ struct PiBoot {
   let system: System
 
   var door: Door? {
-    for folder in ["/boot/firmware", "/boot"] {
-      let file = "\(folder)/cmdline.txt"
-      guard system.exists("\(folder)/config.txt"), system.exists(file) else { continue }
-      // A signed image is checked by the firmware, if its key is fused: that is not written here.
-      if system.exists("\(folder)/boot.sig") {
-        return BootDoors.unknown("pi", Place("\(folder)/boot.sig"), "signed boot")
-      }
-      return BootDoors.open(
-        "pi", Reason("pi.commandLine", file: file), "\(file) lies on a partition that anybody can write")
+    guard let folder else { return nil }
+    // A signed image is checked by the firmware, if its key is fused: that is not written here.
+    if system.exists("\(folder)/boot.sig") {
+      return BootDoors.unknown("pi", Place("\(folder)/boot.sig"), "signed boot")
     }
-    return nil
+    // Only the firmware's own partition is known by its settings alone.
+    guard let file = commandLine ?? (folder == Self.partition ? "\(folder)/config.txt" : nil) else { return nil }
+    return BootDoors.open(
+      "pi", Reason("pi.commandLine", file: file), "\(file) lies on a partition that anybody can write")
+  }
+
+  private static let partition = "/boot/firmware"
+
+  private var folder: String? { [Self.partition, "/boot"].first { system.exists("\($0)/config.txt") } }
+
+  /// The file with the kernel's command line: `cmdline` of config.txt, behind `os_prefix` where that leads to one.
+  var commandLine: String? {
+    guard let folder else { return nil }
+    let settings = VariableFile.settings(in: "\(folder)/config.txt", system)
+    let value = { (key: String) in settings.last { $0.name.trimmed == key }?.words.first }
+    let name = value("cmdline") ?? "cmdline.txt"
+    return ["\(folder)/\(value("os_prefix") ?? "")\(name)", "\(folder)/\(name)"].first(where: system.exists)
   }
 }
 

@@ -56,6 +56,7 @@ enum ConsoleDoors {
     var result = ProbeResult()
     var rows = DoorRows()
     let people = Person.all(context.accounts)
+    let lines = lines + ScriptConsoles(context).lines
     let started = distinct(lines.filter(\.isStarted))
     let stock = started.filter(\.isStock)
     for door in stockDoors(context, stock, people) { rows.add(door) }

@@ -202,7 +202,7 @@ struct TerminalReader {
       && !words.dropFirst().contains { !$0.hasPrefix("-") || $0.contains("c") }
   }
 
-  private static func afterOptions(_ words: [String], withValues: Set<String>) -> [String] {
+  static func afterOptions(_ words: [String], withValues: Set<String>) -> [String] {
     var rest = words[...]
     while let word = rest.first, word.hasPrefix("-") || word.contains("=") {
       rest = rest.dropFirst(withValues.contains(word) ? 2 : 1)

@@ -29,7 +29,7 @@ enum OtherRemoteDoors {
       "vnc",
       [
         "vncserver-x11-serviced", "vncserver-virtuald", "x11vnc", "vncserver", "tigervncserver", "tightvncserver",
-        "wayvnc", "vino-server", "xvnc", "krfb",
+        "wayvnc", "vino-server", "xvnc", "krfb", "x0vncserver", "x0tigervncserver",
       ]),
     Service("gnome-remote-desktop", ["gnome-remote-desktop"]),
     Service("xrdp", ["xrdp"]),
@@ -51,15 +51,28 @@ enum OtherRemoteDoors {
     Service("teleport", ["teleport"]),
     Service("tinyssh", ["tinysshd"]),
     Service("adb", ["adbd", "android-tools-adbd"]),
+    Service("mender-connect", ["mender-connect"]),
+    Service("amazon-ssm-agent", ["amazon-ssm-agent", "snap.amazon-ssm-agent.amazon-ssm-agent"]),
+    Service("meshagent", ["meshagent"]),
+    Service("dwagent", ["dwagent", "dwagsvc"]),
+    Service("sshx", ["sshx"]),
+    Service("rport", ["rport"]),
+    Service("dataplicity", ["dataplicity", "tuxtunnel"]),
+    Service("tmate", ["tmate"]),
+    Service("cloudflared", ["cloudflared"]),
+    Service("netbird", ["netbird"]),
+    Service("rpi-connect", ["rpi-connect", "rpi-connectd"]),
   ]
 
   static func look(_ context: AuthContext) -> ProbeResult {
     var result = ProbeResult()
     for service in services {
       let evidence = evidence(of: service, context)
-      if let evidence, context.startup.starts(service.units + instances(of: service, context)) {
+      if let command = commands(of: service, context).first(where: RemoteShells.isOpen) {
+        result.doors.append(RemoteShells.open(service.name, command))
+      } else if let evidence, context.startup.starts(service.units + instances(of: service, context)) {
         result.doors.append(door(service.name, evidence))
-      } else if let command = command(of: service, context) {
+      } else if let command = commands(of: service, context).first ?? possible(service, context) {
         result.doors.append(door(service.name, command.place))
       } else if let evidence {
         result.remarks.append(
@@ -68,6 +81,7 @@ enum OtherRemoteDoors {
             check: .remoteEntry, door: "remote@\(service.name)"))
       }
     }
+    result.doors += RemoteShells.look(context)
     let others =
       InternetServices(context).found + DisplayOverNetwork.found(context) + TailscaleShell.found(context)
     for (name, place) in others
@@ -102,11 +116,20 @@ enum OtherRemoteDoors {
   /// Services whose name is also their client's.
   private static let clients: Set = ["telnet", "rlogin", "rsh", "rexec"]
 
-  /// A command that starts a program of the service under another name.
-  private static func command(of service: Service, _ context: AuthContext) -> UnitCommand? {
-    let programs = service.units.filter { !clients.contains($0) }
-    let command = StartedCommands.of(context.system, context.startup).running(programs).first
-    return hasFiles(service, context) ? command : nil
+  private static func programs(of service: Service) -> [String] { service.units.filter { !clients.contains($0) } }
+
+  /// Commands that start a program of the service under another name.
+  private static func commands(of service: Service, _ context: AuthContext) -> [UnitCommand] {
+    guard hasFiles(service, context) else { return [] }
+    return StartedCommands.of(context.system, context.startup).running(programs(of: service))
+  }
+
+  /// One in a script or in somebody's own units.
+  private static func possible(_ service: Service, _ context: AuthContext) -> UnitCommand? {
+    let programs = programs(of: service)
+    guard hasFiles(service, context) else { return nil }
+    return StartedCommands.of(context.system, context.startup).mayRun(programs).first
+      ?? LingeringUnits(context).commands.first { programs.contains(Programs.base($0.program)) }
   }
 
   /// Instances of templates: `vncserver@:1`.

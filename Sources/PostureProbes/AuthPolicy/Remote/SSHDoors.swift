@@ -15,8 +15,8 @@ struct SSHDDoors {
 
   static func look(_ context: AuthContext) -> ProbeResult {
     var result = ProbeResult()
-    guard let server = context.sshd else { return result }
-    let doors = SSHDDoors(context: context, server: server, connections: server.connections)
+    guard let server = context.sshd.first else { return result }
+    let doors = SSHDDoors(context)
     guard server.isStarted else {
       result.remarks.append(
         Remark(
@@ -33,20 +33,35 @@ struct SSHDDoors {
     return result
   }
 
-  let context: AuthContext
-  let server: SSHDServer
-  let connections: SSHDConnections
+  private let context: AuthContext
+  /// Those that the configuration of each server tells apart.
+  private let connections: [(server: SSHDServer, connection: SSHDConnection)]
+  /// What there is that was not looked at.
+  private let doubt: Cause?
 
-  /// The weakest of all connections that the configuration tells apart.
+  private init(_ context: AuthContext) {
+    self.context = context
+    let served = context.sshd.map { (server: $0, connections: $0.connections) }
+    connections = served.flatMap { server, connections in connections.all.map { (server: server, connection: $0) } }
+    doubt = served.lazy.compactMap { $0.server.unreadable ?? Self.cut($0.server, $0.connections) }.first
+  }
+
+  private static func cut(_ server: SSHDServer, _ connections: SSHDConnections) -> Cause? {
+    guard connections.isCut else { return nil }
+    return Cause(
+      "notModelled", observed: "\(server.file) names more addresses than are tried", evidence: [Place(server.file)])
+  }
+
+  /// The weakest of all connections.
   private func door(_ subject: String, _ account: Account?) -> Door {
     var weakest = PAM.Outcome.never
     var ordinary: Opening?
     var note: String?
-    for (index, connection) in connections.all.enumerated() {
+    for (index, (server, connection)) in connections.enumerated() {
       let person = SSHDPerson(name: subject, groups: account?.groups)
       let (settings, reason) = server.settings(for: person, on: connection)
       let ways = SSHDWays(context, settings, account, connection, file: server.file)
-      let outcome = ways.outcome.after([reason])
+      let outcome = ways.outcome.after([reason]).ifRun(isCertain: server.isCertain, Place(server.file))
       if index == 0 {
         weakest = outcome
         ordinary = outcome.opening
@@ -56,9 +71,9 @@ struct SSHDDoors {
         if weakest.opening != before { note = connection.pattern.map { "weakest from \($0)" } }
       }
     }
-    if let cause = server.unreadable ?? cut, weakest.opening?.answer != .notRequired {
+    if let doubt, weakest.opening?.answer != .notRequired {
       weakest.opening = nil
-      weakest.cause = cause
+      weakest.cause = doubt
     }
     if weakest.opening?.answer == .notRequired, weakest.cause == nil {
       weakest.cause = Cause("openRemote", observed: "sshd lets \(subject) in without proof")
@@ -67,10 +82,13 @@ struct SSHDDoors {
     door.note = weakest.opening == ordinary ? nil : note
     return door
   }
+}
 
-  private var cut: Cause? {
-    guard connections.isCut else { return nil }
-    return Cause(
-      "notModelled", observed: "\(server.file) names more addresses than are tried", evidence: [Place(server.file)])
+extension PAM.Outcome {
+  /// The same where it is not certain that the server is started: nobody gets in by one that is not.
+  func ifRun(isCertain: Bool, _ place: Place) -> PAM.Outcome {
+    guard !isCertain, opening?.answer == .notRequired else { return self }
+    let cause = Cause("notModelled", observed: "whether a script starts it is not known", evidence: [place])
+    return PAM.Outcome(opening: nil, because: because, cause: cause)
   }
 }

@@ -1,9 +1,15 @@
 import Posture
 
-/// What is started by other means than a unit or a script of its own name: by units that the administrator wrote, by init
-/// (inittab(5)), by inetd(8).
+/// What is started, by whatever name: by the units that a boot reaches, by init (inittab(5)), by cron(8), by inetd(8), by the
+/// scripts of a boot.
 struct StartedCommands: Sendable {
   private let commands: [UnitCommand]
+  /// Those of scripts: whether a script comes to one is not known.
+  private let possible: [UnitCommand]
+  /// Run for a connection, which is their input.
+  let answering: [UnitCommand]
+  /// What cron and the boot's own scripts run, as it is written.
+  let scripted: [UnitCommand]
 
   /// Those of the examined system, read once in an examination.
   static func of(_ system: System, _ startup: Startup) -> StartedCommands {
@@ -11,28 +17,83 @@ struct StartedCommands: Sendable {
   }
 
   private init(_ system: System, _ startup: Startup) {
-    var commands = Self.units(system, startup) + Self.inittab(system, startup)
+    let early = Self.inittab(system, startup) { Self.early.contains($0.action) }
+    let crontabs = Self.crontabs(system, startup)
+    let written =
+      Self.units(system, startup) + early + Self.inittab(system, startup) { !Self.early.contains($0.action) } + crontabs
+    let scripts = BootScripts(system, startup).commands + BootScripts(system, calledBy: early).commands
+    let commands = Self.simple(written)
+    possible = Self.simple(scripts + BootScripts(system, calledBy: commands).commands)
+    // What units and lines of a terminal run is read with them.
+    scripted = scripts + crontabs
+    var answering = Self.sockets(system, startup)
     let servers = ["inetd", "openbsd-inetd", "inetutils-inetd"]
-    if startup.starts(servers) || commands.contains(where: { servers.contains(Programs.base($0.program)) }) {
-      commands += Self.inetd(system)
+    let runs = { (command: UnitCommand) in servers.contains(Programs.base(command.program)) }
+    if startup.starts(servers) || commands.contains(where: runs) || possible.contains(where: runs) {
+      let own = Self.inetd(system)
+      answering += own
+      self.commands = commands + own
+    } else {
+      self.commands = commands
     }
-    self.commands = commands
+    self.answering = answering
+  }
+
+  private static func simple(_ commands: [UnitCommand]) -> [UnitCommand] {
+    commands.flatMap { command in
+      SimpleCommands.of(command.words).map { UnitCommand(words: $0, place: command.place) }
+    }
   }
 
   /// The commands that run a program of one of these names.
-  func running(_ programs: [String]) -> [UnitCommand] {
+  func running(_ programs: [String]) -> [UnitCommand] { Self.those(of: programs, in: commands) }
+
+  /// Those that stand in a script.
+  func mayRun(_ programs: [String]) -> [UnitCommand] { Self.those(of: programs, in: possible) }
+
+  private static func those(of programs: [String], in commands: [UnitCommand]) -> [UnitCommand] {
     commands.filter { programs.contains(Programs.base($0.program)) }
   }
 
+  // MARK: systemd
+
+  /// Where nothing is enabled, the administrator's own units count.
   private static func units(_ system: System, _ startup: Startup) -> [UnitCommand] {
     guard startup.usesUnits else { return [] }
-    return startup.units.ownServices.filter(startup.booted.starts).flatMap { name -> [UnitCommand] in
-      guard let unit = startup.units.unit(name) else { return [] }
-      return unit.commands(environment: unit.environment { system.text($0) }).flatMap { command in
-        SimpleCommands.of(command.words).map { UnitCommand(words: $0, place: command.place) }
-      }
+    let (units, booted) = (startup.units, startup.booted)
+    let names = booted.hasNoLinks ? units.ownServices : booted.services
+    let brought = booted.sockets.filter(booted.starts).compactMap { units.unit($0)?.triggered }.filter(units.canStart)
+    return Set(names.filter(booted.starts) + brought).sorted().flatMap { commands(of: $0, system, units) }
+  }
+
+  private static func commands(of name: String, _ system: System, _ units: Units) -> [UnitCommand] {
+    guard let unit = units.unit(name) else { return [] }
+    let keys = ["ExecStartPre", "ExecStart", "ExecStartPost"]
+    // Most need no file of variables.
+    let hasVariables = keys.contains { unit.values($0).contains { $0.value.contains("$") } }
+    let environment = hasVariables ? unit.environment { system.text($0) } : [:]
+    return keys.flatMap { unit.commands($0, environment: environment) }
+  }
+
+  /// Services that sockets of the network start for each connection.
+  private static func sockets(_ system: System, _ startup: Startup) -> [UnitCommand] {
+    guard startup.usesUnits else { return [] }
+    let units = startup.units
+    return startup.booted.sockets.filter(startup.booted.starts).flatMap { name -> [UnitCommand] in
+      guard let socket = units.unit(name), isOnNetwork(socket), let service = socket.triggered, units.canStart(service),
+        units.unit(service)?.last("StandardInput")?.value == "socket"
+      else { return [] }
+      return commands(of: service, system, units)
     }
   }
+
+  private static func isOnNetwork(_ socket: Unit) -> Bool {
+    socket.values("ListenStream", in: "Socket").contains { address in
+      !["/", "@", "vsock:", "127.", "[::1]"].contains { address.value.hasPrefix($0) }
+    }
+  }
+
+  // MARK: inittab
 
   /// Actions that no ordinary boot comes to.
   private static let rare: Set = [
@@ -40,12 +101,17 @@ struct StartedCommands: Sendable {
     "powerokwait", "powerfailnow",
   ]
 
-  private static func inittab(_ system: System, _ startup: Startup) -> [UnitCommand] {
+  /// Those of a boot's first scripts.
+  private static let early: Set = ["sysinit", "boot", "bootwait"]
+
+  private static func inittab(
+    _ system: System, _ startup: Startup, where isWanted: (InittabEntry) -> Bool
+  ) -> [UnitCommand] {
     guard !startup.usesUnits else { return [] }
     let entries = (try? InittabConsoles(system, isBusyBox: startup.kind != .sysvinit).entries) ?? []
     let level = entries.first { $0.action == "initdefault" }?.levels ?? ""
     return entries.filter { entry in
-      !rare.contains(entry.action)
+      !rare.contains(entry.action) && isWanted(entry)
         && (level.isEmpty || entry.levels.isEmpty || level.contains { entry.levels.contains($0) })
     }.flatMap { entry in
       SimpleCommands.of(entry.process).flatMap { [$0] + managers($0, system) }
@@ -60,6 +126,32 @@ struct StartedCommands: Sendable {
     let tried = ShellScript(system.text(path) ?? "", []).commands.filter(\.isExec).map(\.words)
     return Array(tried.filter { system.exists($0[0]) }.prefix(1))
   }
+
+  // MARK: cron
+
+  private static let daemons = ["cron", "crond", "cronie", "dcron", "fcron", "busybox-cron"]
+
+  /// `@reboot` lines of crontab(5).
+  private static func crontabs(_ system: System, _ startup: Startup) -> [UnitCommand] {
+    guard startup.starts(daemons) else { return [] }
+    let tables = { (folder: String) in ((try? system.list(folder)) ?? []).map { "\(folder)/\($0)" } }
+    let own = ["/var/spool/cron/crontabs", "/var/spool/cron"].flatMap(tables)
+    return (["/etc/crontab"] + tables("/etc/cron.d")).flatMap { crontab($0, namesUser: true, system) }
+      + own.flatMap { crontab($0, namesUser: false, system) }
+  }
+
+  private static func crontab(_ path: String, namesUser: Bool, _ system: System) -> [UnitCommand] {
+    LogicalLines(system.text(path) ?? "", comments: ["#"]).compactMap { line in
+      let words = line.text.words(most: namesUser ? 2 : 1).map(String.init)
+      guard words.first == "@reboot", words.count == (namesUser ? 3 : 2), let command = words.last else { return nil }
+      let user = namesUser ? words[1] : Programs.base(path)
+      let shell = ["/bin/sh", "-c", command]
+      return UnitCommand(
+        words: user == "root" ? shell : ["runuser", "-u", user, "--"] + shell, place: Place(path, line: line.number))
+    }
+  }
+
+  // MARK: inetd
 
   /// `service type protocol wait user program name argument …`; tcpd(8) takes the program as its name.
   private static func inetd(_ system: System) -> [UnitCommand] {

@@ -51,6 +51,9 @@ struct BootedUnits: Sendable {
   /// The services that a boot reaches; a template is none.
   var services: [String] { names.filter { $0.ends(with: ".service") && !$0.ends(with: "@.service") }.sorted() }
 
+  /// The sockets that it reaches.
+  var sockets: [String] { names.filter { $0.ends(with: ".socket") }.sorted() }
+
   /// Whether the desktop is started: the default target is, or pulls in, graphical.target.
   var isGraphical: Bool { reaches("graphical.target") || reaches("display-manager.service") }
 }

@@ -63,6 +63,9 @@ struct Startup: Sendable {
   /// Whether units are what starts; else scripts are.
   var usesUnits: Bool { kind == .systemd || (kind == .none && !units.isEmpty) }
 
+  /// Names of the start scripts that are linked, where scripts are what starts.
+  var startedScripts: Set<String> { usesUnits ? [] : scripts.started }
+
   /// Nothing at all is enabled, so that everything counts as started.
   var isSilent: Bool { usesUnits ? booted.hasNoLinks : scripts.areEmpty }
 
@@ -81,10 +84,9 @@ struct Startup: Sendable {
 
   /// A socket that boots brings its service on the first connection, unless that is masked.
   private func startsSocket(_ name: String) -> Bool {
-    guard hasUnit("\(name).socket"), booted.starts("\(name).socket"), let socket = units.unit("\(name).socket")
+    guard hasUnit("\(name).socket"), booted.starts("\(name).socket"),
+      let service = units.unit("\(name).socket")?.triggered
     else { return false }
-    let accepts = socket.last("Accept", in: "Socket").flatMap { SystemdBoolean.parse($0.value) } ?? false
-    let service = socket.last("Service", in: "Socket")?.value ?? (accepts ? "\(name)@.service" : "\(name).service")
     return units.canStart(service)
   }
 }

@@ -144,7 +144,7 @@ struct GroundFinder {
   // MARK: Without
 
   private func byName(_ source: String, _ mount: MountTable.Mount, _ depth: Int) -> Ground {
-    guard let path = BlockDevices.path(ofSource: source) ?? (source == "/dev/root" ? source : nil) else {
+    guard let path = BlockDevices.path(ofSource: source) ?? Self.rootDevice(source, mount) else {
       return unknown("\(mount.point) comes from \(source)", mount.place)
     }
     if let host = host(of: path, mount) {
@@ -161,6 +161,11 @@ struct GroundFinder {
       return logicalVolume(VolumeGroup(group, system), mount, depth)
     }
     return partition(path, mount)
+  }
+
+  /// Names without a path that are the machine's own memory: the kernel's for what it starts from, and UBI's.
+  private static func rootDevice(_ source: String, _ mount: MountTable.Mount) -> String? {
+    source == "rootfs" || (mount.type == "ubifs" && source.hasPrefix("ubi")) ? "/dev/root" : nil
   }
 
   private func hidden(_ mount: MountTable.Mount) -> Ground {

@@ -126,9 +126,17 @@ struct UnlockPlanner {
       ? earlyKey(named, mapping) : .file(named, volumes.opening(ofPath: named), Place(named))
   }
 
+  /// Folders that are empty at every start: a key in one was put there by a program.
+  private static let volatile = ["/run", "/var/run", "/tmp", "/dev/shm"]
+
   /// Where the file is not there, systemd asks. It may lie on a file system that is not mounted below this root.
   private func missing(_ named: String, _ entry: CrypttabEntry, _ isRequired: Bool) -> UnlockPlan.Key {
-    guard isRequired, let mount = volumes.mounts.mount(holding: named), mount.point != "/",
+    guard isRequired else { return .none }
+    if Self.volatile.contains(where: { MountTable.isInside(named, $0) }) {
+      return .handedOver(
+        Cause("notModelled", observed: "\(named) is made while the system runs", evidence: [entry.place]))
+    }
+    guard let mount = volumes.mounts.mount(holding: named), mount.point != "/",
       (try? system.list(mount.point))?.isEmpty != false
     else { return .none }
     return .file(named, volumes.opening(of: volumes.ground(of: mount)), entry.place)

@@ -36,6 +36,7 @@ struct DropbearDoors {
   private func door(_ account: Account) -> Door {
     let outcome = setup.instances.reduce(PAM.Outcome.never) { result, options in
       let one = ways(account, options).after([Reason("dropbear.options", options.place)])
+        .ifRun(isCertain: options.isCertain, options.place)
       return result.opening == .never && one.opening == .never ? one : result.or(one)
     }
     return Door(
@@ -65,6 +66,13 @@ struct DropbearDoors {
   private func password(_ account: Account, _ options: DropbearOptions) -> PAM.Outcome {
     if options.refusesPasswords || (account.isRoot && options.refusesRootPassword) {
       return .never.after([Reason("dropbear.noPassword", options.place)])
+    }
+    if let service = setup.service {
+      // It asks PAM without PAM_DISALLOW_NULL_AUTHTOK, and never looks at -B.
+      var call = PAM.Call(service)
+      call.isRemote = true
+      call.terminal = "ssh"
+      return context.pam.outcome(of: call, for: account)
     }
     let takesEmpty = options.takesEmpty || (setup.isOpenWrt && account.isRoot)
     let outcome = ProofWithoutPAM.outcome(for: account, takesEmpty: takesEmpty)

@@ -16,6 +16,8 @@ struct DropbearOptions: Hashable, Sendable {
   var group: String?
   /// -D: the directory of authorized_keys.
   var keyFolder: String?
+  /// Whether it is sure that a boot comes to the command.
+  var isCertain = true
   /// Where it was read.
   var place: Place
 
@@ -62,23 +64,41 @@ struct DropbearSetup: Sendable {
   var instances: [DropbearOptions]
   /// OpenWrt's own patches: root's empty password is enough, and root's keys lie in /etc/dropbear.
   var isOpenWrt: Bool
+  /// The PAM service of one that was built with PAM; nil for one that reads the passwords itself.
+  var service: String?
 
   init(_ context: AuthContext) {
     let system = context.system
     isOpenWrt =
       context.distribution.id == "openwrt" || context.distribution.like.contains("openwrt")
       || system.exists("/etc/config/dropbear")
+    service = Self.service(system)
     let isStarted = context.startup.starts(["dropbear"])
     if let file = system.text("/etc/config/dropbear") {
       instances = isStarted ? Self.uci(file) : []
       return
     }
-    instances = StartedCommands.of(system, context.startup).running(["dropbear"])
-      .map { DropbearOptions($0.arguments, place: $0.place) }
-    guard isStarted, instances.isEmpty || !context.startup.isSilent,
+    let commands = StartedCommands.of(system, context.startup)
+    let certain = commands.running(["dropbear"]).map { DropbearOptions($0.arguments, place: $0.place) }
+    instances =
+      certain
+      + commands.mayRun(["dropbear"]).map { command in
+        var options = DropbearOptions(command.arguments, place: command.place)
+        options.isCertain = false
+        return options
+      }
+    guard isStarted, certain.isEmpty || !context.startup.isSilent,
       let own = Self.unit(context) ?? Self.script(system), !instances.contains(own)
     else { return }
     instances.append(own)
+  }
+
+  private static func service(_ system: System) -> String? {
+    guard let program = Programs.path("dropbear", system),
+      let file = try? system.read(Programs.target(of: program, system), cap: 4 << 20),
+      ByteSearch.contains(file.bytes, "libpam.so")
+    else { return nil }
+    return ["/etc/pam.d/dropbear", "/usr/lib/pam.d/dropbear"].contains(where: system.exists) ? "dropbear" : "sshd"
   }
 
   // MARK: OpenWrt

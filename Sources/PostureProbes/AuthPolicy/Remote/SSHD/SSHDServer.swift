@@ -14,23 +14,48 @@ struct SSHDServer: Sendable {
   private let system: System
   private let distribution: Distribution
 
-  /// nil where sshd is not installed.
-  init?(_ system: System, _ distribution: Distribution, _ startup: Startup) {
-    guard let program = Self.program(system) else { return nil }
-    (self.system, self.distribution) = (system, distribution)
+  /// Whether it is sure that a boot comes to the command.
+  let isCertain: Bool
+
+  /// One for each command that starts it; where none does, the one that its own unit or script would start.
+  static func all(_ system: System, _ distribution: Distribution, _ startup: Startup) -> [SSHDServer] {
+    guard let program = program(system) else { return [] }
     let isNamed = startup.starts(["ssh", "sshd", "openssh", "openssh-server"])
-    let started = StartedCommands.of(system, startup).running(["sshd"]).first
-    isStarted = isNamed || started != nil
-    let ownArguments = isNamed && (started == nil || !startup.isSilent) ? Self.arguments(system, startup.units) : nil
-    let command = Self.options(ownArguments ?? started?.arguments ?? [])
+    let commands = StartedCommands.of(system, startup)
+    let started = commands.running(["sshd"]).compactMap(server)
+    let isOwn = isNamed && (started.isEmpty || !startup.isSilent)
+    var lines: [CommandLine] = []
+    for line in (isOwn ? [arguments(system, startup.units).map(options)].compactMap { $0 } : []) + started
+    where !lines.contains(line) { lines.append(line) }
+    let possible = commands.mayRun(["sshd"]).compactMap(server).filter { !lines.contains($0) }
+    let isStarted = isNamed || !started.isEmpty || !possible.isEmpty
+    // What is told nothing is told nothing by anybody.
+    if lines.isEmpty, isNamed || !isStarted { lines = [CommandLine()] }
+    let sockets = ["ssh.socket", "sshd.socket"].contains {
+      startup.booted.starts($0) && startup.units.path(of: $0) != nil
+    }
+    return (lines.map { ($0, true) } + possible.map { ($0, false) }).map { line, isCertain in
+      SSHDServer(
+        system, distribution, program, line, isStarted: isStarted, isCertain: isCertain,
+        hasOtherPorts: line.hasPort || sockets)
+    }
+  }
+
+  /// The command line of a server; nil for a call that only tests or prints a configuration.
+  private static func server(_ command: UnitCommand) -> CommandLine? {
+    let arguments = command.arguments
+    return arguments.contains { ["-t", "-T", "-G", "-V"].contains($0) } ? nil : options(arguments)
+  }
+
+  private init(
+    _ system: System, _ distribution: Distribution, _ program: String, _ command: CommandLine, isStarted: Bool,
+    isCertain: Bool, hasOtherPorts: Bool
+  ) {
+    (self.system, self.distribution) = (system, distribution)
+    (self.isStarted, self.isCertain, self.hasOtherPorts) = (isStarted, isCertain, hasOtherPorts)
     let file =
       command.file
       ?? SSHDConfiguration.files.first { system.exists($0) } ?? SSHDConfiguration.files[0]
-    hasOtherPorts =
-      command.hasPort
-      || ["ssh.socket", "sshd.socket"].contains {
-        startup.booted.starts($0) && startup.units.path(of: $0) != nil
-      }
     configuration = SSHDConfiguration(file, options: command.options, on: system)
     canBeAsked = system.isLive && program == Tool.sshd.rawValue
     let arguments =
@@ -74,7 +99,7 @@ struct SSHDServer: Sendable {
     return ["/usr/lib/ssh/sshd", "/usr/libexec/sshd", "/usr/lib/openssh/sshd"].first { system.exists($0) }
   }
 
-  private struct CommandLine {
+  private struct CommandLine: Equatable {
     var file: String?
     var options: [String] = []
     var hasPort = false
