@@ -73,10 +73,9 @@ struct Startup: Sendable {
 
   /// A socket that boots brings its service on the first connection, unless that is masked.
   private func startsSocket(_ name: String) -> Bool {
-    guard hasUnit("\(name).socket"), booted.starts("\(name).socket"), let socket = units.unit("\(name).socket")
+    guard hasUnit("\(name).socket"), booted.starts("\(name).socket"),
+      let service = units.unit("\(name).socket")?.triggered
     else { return false }
-    let accepts = socket.last("Accept", in: "Socket").flatMap { SystemdBoolean.parse($0.value) } ?? false
-    let service = socket.last("Service", in: "Socket")?.value ?? (accepts ? "\(name)@.service" : "\(name).service")
     return units.canStart(service)
   }
 }
@@ -131,13 +130,13 @@ enum InitProgram {
 
   static func exists(_ system: System) -> Bool { candidates.contains(where: system.exists) }
 
+  /// Where it is.
+  static func path(_ system: System) -> String? { candidates.first(where: system.hasEntry) }
+
   static func find(_ system: System) -> Startup.Kind? {
     if let comm = system.text("/proc/1/comm")?.trimmed, !first.contains(comm) { return Startup.Kind.none }
     if system.exists("/sbin/procd") { return .procd }
-    for path in candidates {
-      guard system.hasEntry(path) else { continue }
-      return kind(system, path)
-    }
+    if let path = path(system) { return kind(system, path) }
     let systemd = ["/usr/lib/systemd/systemd", "/lib/systemd/systemd"]
     return systemd.contains(where: system.exists) ? .systemd : nil
   }
