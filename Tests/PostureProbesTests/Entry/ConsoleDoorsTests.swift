@@ -238,6 +238,9 @@ struct ConsoleDoorsTests {
 
   @Test(arguments: [
     ("User=pi\nExecStart=/usr/bin/startx\n", Answer.unknown), ("ExecStart=/bin/su - pi -c startx\n", .unknown),
+    ("User=pi\nExecStart=/bin/bash -c \"startx /usr/bin/app\"\n", .unknown),
+    ("ExecStart=/usr/bin/sudo -u pi startx\n", .unknown), ("ExecStart=/usr/bin/sudo -u pi daemon\n", .required),
+    ("ExecStart=/bin/sh -c \"echo x >/dev/tty1; exec daemon\"\n", .required),
     ("User=pi\nExecStart=/usr/bin/daemon\n", .required), ("ExecStart=/bin/su pi -c daemon\n", .required),
     ("ExecStart=/sbin/runuser -u pi -- daemon\n", .required), ("User=pi\nExecStart=/bin/bash\n", .required),
   ])
@@ -247,6 +250,85 @@ struct ConsoleDoorsTests {
       links: ["\(Self.wants)/own.service": "/etc/systemd/system/own.service"])
     #expect(found["pi"] == wanted)
     #expect(found["root"] == .required)
+  }
+
+  @Test(arguments: [
+    ("ttyTHS0", "ExecStart=/opt/console.sh\n"),
+    ("ttyTHS0", "ExecStart=/bin/sh -c \"exec /sbin/agetty --autologin root -L ttyTHS0 115200 vt100\"\n"),
+    ("tty3", "ExecStart=/usr/bin/openvt -c 3 -w -s -- /bin/bash -l\n"),
+    ("ttyGS0", "ExecStart=/bin/sh -c \"setsid /bin/bash -i </dev/ttyGS0 >/dev/ttyGS0 2>&1\"\n"),
+  ])
+  func `a terminal that a service's command names`(terminal: String, unit: String) throws {
+    let script = "#!/bin/bash\n# not ttyS9\nexec /sbin/agetty --autologin root -L 115200 ttyTHS0 vt100\n"
+    let found = try rows(
+      "login@\(terminal)", ["etc/systemd/system/own.service": "[Service]\n" + unit, "opt/console.sh": script],
+      links: ["\(Self.wants)/own.service": "/etc/systemd/system/own.service"])
+    #expect(found["root"] == .notRequired)
+  }
+
+  @Test(arguments: [("/run/kiosk", Answer.unknown), ("/etc/kiosk", .notRequired)])
+  func `a name from a file that is made while the system runs`(file: String, wanted: Answer) throws {
+    let command = "ExecStart=-/sbin/agetty --autologin ${WHO} %I $TERM\n"
+    let found = try rows(
+      "login@tty1",
+      [
+        "etc/systemd/system/getty@tty1.service.d/a.conf":
+          "[Service]\nEnvironmentFile=-\(file)\nExecStart=\n" + command,
+        "etc/kiosk": "WHO=pi\n",
+      ])
+    #expect(found["pi"] == wanted)
+  }
+
+  private static let shell = "[Service]\nTTYPath=/dev/tty3\nStandardInput=tty\nExecStart=/bin/bash -l\n"
+
+  @Test(arguments: [
+    ("a.service", "[Unit]\nWants=b.service\n[Service]\nExecStart=/a\n", true), ("b.timer", "[Timer]\n", true),
+    ("b.path", "[Path]\nPathExists=/a\n", true), ("a.timer", "[Timer]\nUnit=b.service\n", true),
+    ("a.timer", "[Timer]\n", false), ("b.timer", "[Unit]\nConditionPathExists=/a\n[Timer]\n", false),
+    ("a.service", "[Unit]\nAfter=b.service\n[Service]\nExecStart=/a\n", false),
+  ])
+  func `what a unit pulls in is started`(name: String, text: String, isStarted: Bool) throws {
+    let found = try rows(
+      "login@tty3", ["etc/systemd/system/\(name)": text, "etc/systemd/system/b.service": Self.shell],
+      links: ["\(Self.wants)/\(name)": "/etc/systemd/system/\(name)"])
+    #expect(found["root"] == (isStarted ? .notRequired : nil))
+  }
+
+  @Test(
+    arguments: [
+      ("ID=raspbian\nVERSION_ID=\"9\"\n", .notRequired), ("ID=debian\nVERSION_ID=\"12\"\n", nil),
+      ("ID=own\n", .unknown),
+    ] as [(String, Answer?)])
+  func `old releases load a unit from where its link leads`(release: String, wanted: Answer?) throws {
+    let other = "[Service]\nExecStart=-/sbin/agetty --autologin pi %I\n"
+    let found = try rows(
+      "login@tty1", ["etc/os-release": release, "etc/systemd/system/autologin@.service": other],
+      links: [
+        "etc/systemd/system/getty.target.wants/getty@tty1.service": "/etc/systemd/system/autologin@.service"
+      ])
+    #expect(found["pi"] == wanted)
+  }
+
+  @Test(arguments: [
+    ("etc/udev/rules.d/9.rules", "KERNEL==\"ttyGS0\", ENV{SYSTEMD_WANTS}=\"serial-getty@ttyGS0.service\"\n", true),
+    ("usr/lib/udev/rules.d/9.rules", "KERNEL==\"ttyGS*\", ENV{SYSTEMD_WANTS}+=\"x serial-getty@%k.service\"\n", true),
+    ("etc/udev/rules.d/9.rules", "ENV{SYSTEMD_WANTS}==\"serial-getty@ttyGS0.service\", TAG+=\"x\"\n", false),
+    ("proc/cmdline", "console=tty1 systemd.set_credential=getty.ttys.serial:ttyGS0\n", true),
+    ("run/credentials/@system/getty.ttys.serial", "ttyGS0\n", true),
+    ("opt/gadget.sh", "#!/bin/sh\nmodprobe g_serial\nsystemctl start serial-getty@ttyGS0\n", true),
+    ("opt/gadget.sh", "#!/bin/sh\nsystemctl stop serial-getty@ttyGS0\n", false),
+  ])
+  func `a getty that a device, a credential or a program starts`(path: String, text: String, isStarted: Bool) throws {
+    for setup in ["serial-getty@ttyGS0.service.d", "serial-getty@.service.d"] {
+      let files = [
+        "proc/cmdline": "console=tty1\n", "etc/systemd/system/\(setup)/a.conf": Self.autologin,
+        "etc/systemd/system/gadget.service": "[Service]\nExecStart=/opt/gadget.sh\n",
+      ]
+      let found = try rows(
+        "login@ttyGS0", files.merging([path: text]) { $1 },
+        links: ["\(Self.wants)/gadget.service": "/etc/systemd/system/gadget.service"])
+      #expect(found["pi"] == (isStarted ? .notRequired : nil))
+    }
   }
 
   @Test func `the account phase stands before the shell of a unit that names a service of PAM`() throws {
@@ -301,6 +383,7 @@ struct ConsoleDoorsTests {
 
   @Test(arguments: [
     ("console=tty1 root=x", "ttyS0", false), ("console=tty1 console=ttyS0,115200", "ttyS0", true),
+    ("console=ttyS0", "ttyS2", false), ("console=serial0,115200", "ttyAMA0", true), ("console=serial0", "ttyS2", false),
     ("root=x", "ttyS0", true), ("console=tty1", "hvc0", true), ("systemd.getty_auto=n", "ttyS0", false),
   ])
   func `serial consoles that the kernel has none of`(words: String, terminal: String, isServed: Bool) throws {
@@ -574,5 +657,22 @@ struct ConsoleDoorsTests {
     }
     #expect(try look(["gnu/store/x": "", "proc/1/comm": "shepherd\n"]).result.gaps.count == 1)
     #expect(try look(["gnu/store/x": "", "proc/1/comm": "bash\n"]).result.gaps.isEmpty)
+  }
+
+  @Test(
+    arguments: [
+      ("mount -t proc none /proc\nexec setsid cttyhack /bin/sh\n", .notRequired),
+      ("exec /sbin/getty -L console 0 vt100\n", .required),
+      ("exec switch_root /root /sbin/init\nexec /bin/sh\n", nil), ("exec /usr/bin/app\n", nil),
+    ] as [(String, Answer?)])
+  func `a script as the first process`(script: String, wanted: Answer?) throws {
+    let found = try look(["init": "#!/bin/sh\n" + script])
+    #expect(found.rows["login@console root"] == wanted)
+    #expect(found.result.gaps.isEmpty == (wanted != nil))
+  }
+
+  @Test func `inittab: a dash makes a login shell of what is not known`() throws {
+    let found = try look(["etc/inittab": "tty1::respawn:-/opt/menu\n"], links: ["sbin/init": "/bin/busybox"]).rows
+    #expect(found["login@tty1 root"] == .unknown)
   }
 }

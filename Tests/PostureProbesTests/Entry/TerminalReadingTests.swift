@@ -30,7 +30,8 @@ struct TerminalReadingTests {
   @Test(arguments: [
     "/bin/sh", "-/bin/ash", "/bin/ash --login", "/bin/bash -i", "/sbin/getty -n -l /bin/sh console",
     "/bin/cttyhack /bin/sh",
-    "/sbin/agetty -n -l /bin/bash tty1", "/sbin/sushell",
+    "/sbin/agetty -n -l /bin/bash tty1", "/sbin/sushell", "-/bin/hush", "/bin/rbash", "/usr/bin/tmux new -A",
+    "/usr/bin/sudo -i",
   ])
   func `shells of root's`(_ command: String) throws { #expect(try read(command) == .rootShell) }
 
@@ -97,10 +98,41 @@ struct TerminalReadingTests {
     #expect(try read("/usr/libexec/login.sh", ["usr/libexec/login.sh": script]) == Self.autologin)
     let old = script.substituting("exec /bin/login -f pi", with: "exec /bin/ash --login")
     #expect(try read("/usr/libexec/login.sh", ["usr/libexec/login.sh": old]) == .rootShell)
-    guard case .unknown = try read("/s", ["s": script.substituting("ttylogin", with: "else")]) else {
+    guard case .undecided = try read("/s", ["s": script.substituting("ttylogin", with: "else")]) else {
       Issue.record("one of two ways was chosen")
       return
     }
+  }
+
+  @Test(arguments: [
+    "exec login -f \"$(cat /etc/who)\"", "exec login -f `cat /etc/who`", "exec login -f $(cat /etc/who 2>/dev/null)",
+    "exec login -f \"$(< /etc/who)\"", "U=ann\n[ -f /etc/who ] && U=$(cat /etc/who)\nexec login -f $U",
+    "exec login -f ${U:-pi}", "exec $(which setsid) login -f pi",
+  ])
+  func `a name that is a file's text`(script: String) throws {
+    let login = TerminalReading.login(LoginCall(user: .only("pi"), skipsAuthentication: true, program: "login"))
+    #expect(try read("/s", ["s": "#!/bin/sh\n\(script)\n", "etc/who": "pi\n"]) == login)
+  }
+
+  @Test(arguments: [
+    "exec login -f \"$(cat /etc/other)\"", "exec login -f `id -nu 1000`", "exec login -f $U", "exec login -f \"$U\"",
+    "exec agetty --autologin $(cat /home/pi/who) tty1", "exec su -l $(id -nu 1000)",
+    "exec agetty --autologin $(uci get x)\u{301} tty1", "exec su -l $U -c startx", "exec sudo -u $U startx",
+  ])
+  func `nobody's name is made of what the files do not tell`(script: String) throws {
+    guard case .undecided = try read("/s", ["s": "#!/bin/sh\n\(script)\n", "home/pi/who": "pi\n"]) else {
+      Issue.record("\(script) was read")
+      return
+    }
+  }
+
+  @Test(arguments: [
+    ("/usr/bin/sudo -u pi startx -- :0", "pi"), ("/usr/bin/sudo -EHu pi /usr/bin/env startx", "pi"),
+    ("/bin/bash -c 'startx /usr/bin/chromium'", "root"), ("/usr/bin/dbus-run-session cage -- chromium", "root"),
+    ("/bin/sh -c 'sudo --user=pi startx'", "pi"), ("/usr/bin/snap run ubuntu-frame.daemon", "root"),
+  ])
+  func `a session under programs that run another`(command: String, user: String) throws {
+    #expect(try read(command) == .session(of: user))
   }
 
   @Test func `a script that calls itself ends`() throws {

@@ -10,7 +10,9 @@ enum ConsoleDoors {
     case .sysvinit: return inittab(context, isBusyBox: false)
     case .busybox, .procd: return inittab(context, isBusyBox: true)
     case .runit, .openrc: return doors(context, ServiceConsoles(system: context.system).lines)
-    case .other: return notModelled("an init that is not known")
+    case .other:
+      let line = ScriptAsInit.line(context.system)
+      return line.map { doors(context, [$0]) } ?? notModelled("an init that is not known")
     case .none: return ProbeResult()
     }
   }
@@ -162,7 +164,7 @@ struct ConsoleRows {
       guard let account = person.account, account.isRoot else { return .closed(Reason("sulogin", line.place)) }
       return Sulogin.outcome(for: account, isForced: isForced, place: line.place)
     case .nothing: return .closed(Reason("console.nothing", line.place))
-    case .unknown: return notModelled("console.notModelled")
+    case .unknown, .undecided: return notModelled("console.notModelled")
     }
   }
 

@@ -29,6 +29,6 @@ extension ConsoleLine {
   static func isTerminal(_ name: String) -> Bool {
     guard name != "tty" else { return false }
     return ["tty", "console", "hvc", "hvsi", "xvc", "ttyS", "lxc/", "vport", "sclp"].contains { name.hasPrefix($0) }
-      && !name.contains(" ") && !name.contains("=")
+      && !name.contains { " =$*[".contains($0) } && !UnknownText.isIn(name)
   }
 }

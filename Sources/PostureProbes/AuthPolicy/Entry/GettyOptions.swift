@@ -105,7 +105,9 @@ struct GettyOptions: Hashable {
       default: break
       }
     }
-    terminal = operands.first { !$0.isEmpty && $0 != "-" && $0.first?.isNumber != true && !$0.hasPrefix("$") }
+    terminal = operands.first {
+      !$0.isEmpty && $0 != "-" && $0.first?.isNumber != true && !$0.hasPrefix("$") && !UnknownText.isIn($0)
+    }
   }
 
   /// What stands for the name that somebody types, in ``loginArguments``.

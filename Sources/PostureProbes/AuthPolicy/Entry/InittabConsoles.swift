@@ -89,15 +89,20 @@ struct InittabConsoles {
   private func line(_ entry: InittabEntry) -> ConsoleLine? {
     let process = entry.process.hasPrefix("+") ? String(entry.process.dropFirst()) : entry.process
     let written = process.split { $0 == " " || $0 == "\t" }.map(String.init)
-    guard let words = ShellScript(process, []).commands.last?.words ?? (written.isEmpty ? nil : written) else {
-      return nil
-    }
     let reader = TerminalReader(system: system, asksOnTerminals: OpenWrtSettings.asksOnTerminals(system))
-    let reading = reader.read(words)
+    let commands = ShellScript(process, [], files: reader.content).commands
+    guard let words = commands.last?.words ?? (written.isEmpty ? nil : written) else { return nil }
+    let reading = Self.reading(reader.read(words), words)
     guard counts(reading, words) else { return nil }
     return ConsoleLine(
       terminal: terminal(entry, written), reading: reading, observed: process,
       place: entry.place)
+  }
+
+  /// A dash before its name says that a program is somebody's login shell, one that is not known here too.
+  private static func reading(_ reading: TerminalReading, _ words: [String]) -> TerminalReading {
+    guard case .unknown(let command) = reading, words.first?.hasPrefix("-") == true else { return reading }
+    return .undecided(command)
   }
 
   /// A program that is neither getty nor login nor shell is an application.

@@ -47,7 +47,8 @@ struct ServiceConsoles {
     let (file, key) = options == nil ? ("\(service)/run", "exec") : ("\(service)/conf", "GETTY_ARGS")
     // It runs in its own folder, whose name says which terminal it serves.
     let set = configuration.merging(["PWD": service]) { $1 }
-    let commands = ShellScript(system.text("\(service)/run") ?? "", [], variables: set).commands
+    let files = TerminalReader(system: system).content
+    let commands = ShellScript(system.text("\(service)/run") ?? "", [], variables: set, files: files).commands
     guard let words = (commands.last(where: \.isExec) ?? commands.last)?.words else {
       return line(["/sbin/agetty"] + UnitWords.split(options ?? "") + [terminal], terminal, file, key)
     }
@@ -59,8 +60,8 @@ struct ServiceConsoles {
       .firstIndex { $0.trimmed.hasPrefix(key) }.map { $0 + 1 }
     return ConsoleLine(
       terminal: terminal, reading: TerminalReader(system: system).read(words),
-      observed: ([Programs.base(words[0])] + words.dropFirst()).joined(separator: " "), place: Place(file, line: number)
-    )
+      observed: UnknownText.shown(([Programs.base(words[0])] + words.dropFirst()).joined(separator: " ")),
+      place: Place(file, line: number))
   }
 
   /// `NAME=value` lines of a shell fragment.

@@ -9,8 +9,12 @@ struct ShellScript {
 
   let commands: [Command]
 
-  init(_ text: String, _ arguments: [String], variables: [String: String] = [:]) {
-    var reader = Reader(arguments: arguments, variables: variables)
+  /// With `files`, what the script does not tell is ``UnknownText``, and `$(cat FILE)` is the file's text; without, both
+  /// are nothing.
+  init(
+    _ text: String, _ arguments: [String], variables: [String: String] = [:], files: ((String) -> String?)? = nil
+  ) {
+    var reader = Reader(arguments: arguments, variables: variables, files: files)
     // A start script is short; whatever is longer is none.
     for line in LogicalLines(text, comments: ["#"]).prefix(2_000) { reader.read(line.text) }
     var commands = reader.commands
@@ -23,14 +27,16 @@ struct ShellScript {
     /// "$@"
     let all: String
     var variables: [String: String]
+    let files: ((String) -> String?)?
     var commands: [Command] = []
 
     private static let keywords: Set<String> = [
       "if", "then", "else", "elif", "while", "until", "do", "!", "{", "(", "time", "fi", "done", "}", ")", "esac", "&",
     ]
 
-    init(arguments: [String], variables: [String: String]) {
+    init(arguments: [String], variables: [String: String], files: ((String) -> String?)?) {
       self.arguments = arguments
+      self.files = files
       all = arguments.joined(separator: " ")
       self.variables = variables
     }
@@ -41,13 +47,13 @@ struct ShellScript {
 
     private mutating func statement(_ text: String) {
       var words = expand(text)[...]
-      words = words.drop { Self.keywords.contains($0) || $0.ends(with: "()") }
+      words = words.drop { Self.keywords.contains($0) || $0.ends(with: "()") || $0 == UnknownText.mark }
       while let word = words.first, let equals = word.firstIndex(of: "="), Self.isName(word[..<equals]) {
         variables[String(word[..<equals])] = String(word[word.index(after: equals)...].prefix(4_096))
         words = words.dropFirst()
       }
       let isExec = words.first == "exec"
-      if isExec { words = words.dropFirst() }
+      if isExec { words = words.dropFirst().drop { $0 == UnknownText.mark } }
       guard !words.isEmpty else { return }
       commands.append(Command(words: Array(words), isExec: isExec, isLast: false))
     }
@@ -65,7 +71,7 @@ struct ShellScript {
       for character in line {
         if let open = quote {
           if character == open { quote = nil }
-        } else if character == "\"" || character == "'" {
+        } else if character == "\"" || character == "'" || character == "`" {
           quote = character
         } else if character == "(", previous == "$" || depth > 0 {
           depth += 1
@@ -101,6 +107,10 @@ struct ShellScript {
           // "$@" in quotes is still one word for each argument.
           let isList = rest.first == "@"
           put(variable(&rest), into: &words, isQuoted: quote != nil && !isList)
+        case "`" where quote != "'":
+          let command = rest.prefix { $0 != "`" }
+          rest = rest.dropFirst(command.count + 1)
+          put(output(of: command), into: &words, isQuoted: quote != nil)
         case " " where quote == nil, "\t" where quote == nil: words.close()
         default: words.append(String(character).utf8)
         }
@@ -148,11 +158,11 @@ struct ShellScript {
       }
       if first.isNumber {
         rest = rest.dropFirst()
-        return value(String(first))
+        return value(String(first)) ?? unset
       }
       let name = rest.prefix { $0 == "_" || ($0.isASCII && ($0.isLetter || $0.isNumber)) }
       rest = rest.dropFirst(name.count)
-      return name.isEmpty ? "$" : value(String(name))
+      return name.isEmpty ? "$" : value(String(name)) ?? unset
     }
 
     private func braced(_ inner: Substring) -> String {
@@ -160,19 +170,23 @@ struct ShellScript {
       let known = value(String(name))
       let modifier = inner.dropFirst(name.count)
       if modifier.hasPrefix("##*"), let mark = modifier.dropFirst(3).first {
-        return String(known.split(separator: mark, omittingEmptySubsequences: false).last ?? "")
+        return String((known ?? unset).split(separator: mark, omittingEmptySubsequences: false).last ?? "")
       }
-      guard known.isEmpty, modifier.hasPrefix(":-") || modifier.hasPrefix("-") else { return known }
+      guard known?.isEmpty ?? true, modifier.hasPrefix(":-") || modifier.hasPrefix("-") else { return known ?? unset }
       return String(modifier.drop { $0 == ":" || $0 == "-" })
     }
 
-    private func value(_ name: String) -> String {
+    /// nil for a variable that is set elsewhere or nowhere.
+    private func value(_ name: String) -> String? {
       if let number = Int(name) { return number > 0 && number <= arguments.count ? arguments[number - 1] : "" }
-      return variables[name] ?? ""
+      return variables[name]
     }
 
-    /// `$(…)`: what it prints is not known.
+    private var unset: String { files == nil ? "" : UnknownText.mark }
+
+    /// `$(…)`
     private func substitution(_ rest: inout Substring) -> String {
+      var command = ""
       var depth = 0
       while let character = rest.popFirst() {
         if character == "(" { depth += 1 }
@@ -180,8 +194,21 @@ struct ShellScript {
           depth -= 1
           if depth == 0 { break }
         }
+        command.append(character)
       }
-      return ""
+      return output(of: command.dropFirst())
+    }
+
+    /// What a command prints: the one word of a file where it is `cat FILE` or `< FILE`, else it is not known.
+    private func output(of command: Substring) -> String {
+      // No substitution within another.
+      guard let files, !command.contains(where: { "(`;|&".contains($0) }) else { return unset }
+      let text = command.trimmed
+      let words = text.hasPrefix("<") ? ["cat"] + expand(String(text.dropFirst())) : expand(text)
+      guard words.count == 2, Programs.base(words[0]) == "cat", words[1].hasPrefix("/"),
+        let printed = files(words[1])?.words(), printed.count <= 1
+      else { return unset }
+      return printed.first.map(String.init) ?? ""
     }
   }
 }

@@ -23,7 +23,11 @@ struct SystemdConsoles {
     conflicting = Self.conflicting(units, booted)
   }
 
-  var lines: [ConsoleLine] { templates + instances + [console, debugShell, rescue].compactMap { $0 } + services }
+  var lines: [ConsoleLine] {
+    let lines = templates + instances + [console, debugShell, rescue].compactMap { $0 } + services
+    // What else starts gettys takes some reading: it is asked where a terminal is set up that no boot starts.
+    return lines.contains { !$0.isStarted && !$0.isStock } ? woken(lines) : lines
+  }
 
   // MARK: Gettys
 
@@ -66,10 +70,19 @@ struct SystemdConsoles {
       || units.instances(of: "serial-getty").contains(where: booted.reaches)
   }
 
-  /// A command line that names consoles names all that there are.
+  private var consoles: [Substring] { kernel.values("console").map { $0.prefix { $0 != "," } } }
+
+  /// A command line that names consoles names all that there are, some by names that firmware or driver resolve.
+  private func isConsole(_ terminal: String) -> Bool {
+    consoles.isEmpty
+      || consoles.contains { console in
+        console == terminal || (console == "serial0" && ["ttyS0", "ttyAMA0", "ttyAMA10"].contains(terminal))
+          || (console.hasPrefix("uart") && terminal.hasPrefix("ttyS"))
+      }
+  }
+
   private var hasSerialConsole: Bool {
-    let consoles = kernel.values("console").map { $0.prefix { $0 != "," } }
-    return booted.hasNoLinks || consoles.isEmpty || consoles.contains { !Self.isVirtual($0) && $0 != "null" }
+    booted.hasNoLinks || consoles.isEmpty || consoles.contains { !Self.isVirtual($0) && $0 != "null" }
   }
 
   private static func isVirtual(_ terminal: some StringProtocol) -> Bool {
@@ -87,17 +100,15 @@ struct SystemdConsoles {
     return values.compactMap { Int($0) }.last ?? 6
   }
 
+  private var prefixes: Set<String> {
+    ["getty", "autovt", "kmsconvt", "serial-getty", "container-getty", UnitName(automatic)?.prefix ?? ""]
+  }
+
   private var instances: [ConsoleLine] {
-    let prefixes = [
-      "getty", "autovt", "kmsconvt", "serial-getty", "container-getty", UnitName(automatic)?.prefix ?? "",
-    ]
-    return Set(prefixes).sorted().flatMap { prefix in
+    prefixes.sorted().flatMap { prefix in
       let more = generated.units.filter { UnitName($0)?.prefix == prefix }
       return more.union(units.instances(of: prefix) + credited(prefix)).sorted().compactMap { name -> ConsoleLine? in
-        guard let parts = UnitName(name), let instance = parts.instance, !parts.isTemplate,
-          units.canonical(name) == name
-        else { return nil }
-        let terminal = prefix == "container-getty" ? "pts/\(UnitName.unescape(instance))" : UnitName.unescape(instance)
+        guard units.canonical(name) == name, let terminal = terminal(of: name) else { return nil }
         var line = line(name, terminal)
         if line?.isStarted == true { line?.isStarted = isStarted(name, prefix, terminal) }
         if conflicting.contains(name) { line?.isStarted = false }
@@ -120,9 +131,28 @@ struct SystemdConsoles {
     return Set(started.flatMap { $0.names(["Conflicts"]) }.map(units.canonical))
   }
 
+  /// The one that an instance of a getty's template serves.
+  private func terminal(of name: String) -> String? {
+    guard let name = UnitName(name), let instance = name.instance, !instance.isEmpty else { return nil }
+    return (name.prefix == "container-getty" ? "pts/" : "") + UnitName.unescape(instance)
+  }
+
+  /// With the gettys that devices, credentials and programs start.
+  private func woken(_ lines: [ConsoleLine]) -> [ConsoleLine] {
+    var lines = lines
+    for name in WokenUnits(system: system, units: units, booted: booted, kernel: kernel).names.sorted() {
+      guard prefixes.contains(UnitName(name)?.prefix ?? ""), let terminal = terminal(of: name),
+        let line = line(name, terminal)
+      else { continue }
+      lines.removeAll { $0.terminal == terminal }
+      lines.append(line)
+    }
+    return lines
+  }
+
   private func isStarted(_ name: String, _ prefix: String, _ terminal: String) -> Bool {
     if booted.hasNoLinks || booted.reaches(name) { return true }
-    if prefix == "serial-getty" { return hasGenerator && (hasSerialConsole || Self.isVirtualizers(terminal)) }
+    if prefix == "serial-getty" { return hasGenerator && (isConsole(terminal) || Self.isVirtualizers(terminal)) }
     guard isAutomatic(UnitName(name)?.template), let number = Int(terminal.drop { !$0.isNumber }) else { return false }
     return terminal.hasPrefix("tty") && (number <= automaticTerminals || number == reservedTerminal)
   }
@@ -142,7 +172,13 @@ struct SystemdConsoles {
   private func line(_ name: String, _ terminal: String) -> ConsoleLine? {
     guard let unit = units.unit(name), !unit.isMasked else { return nil }
     let credentials = UnitCredentials(unit, system, kernel)
-    let commands = unit.commands(environment: unit.environment { system.text($0) })
+    if let other = units.otherTemplate(of: name) {
+      let place = Place(units.path(of: other) ?? other)
+      return ConsoleLine(
+        terminal: terminal, reading: .undecided(other), observed: "\(name), a link to \(other)", place: place)
+    }
+    let commands = unit.commands(
+      environment: unit.environment { system.text($0) }, unset: unit.hasLateEnvironment(system) ? UnknownText.mark : "")
     guard let command = generated.command(of: unit.name) ?? commands.last else {
       guard let file = unit.fragment, isUnreadable(file) else { return nil }
       return ConsoleLine(terminal: terminal, reading: .unknown(file), observed: file, place: Place(file))
@@ -150,7 +186,8 @@ struct SystemdConsoles {
     let reading = TerminalReader(system: system, credentials: credentials).read(command.words)
     var line = ConsoleLine(
       terminal: terminal, reading: user(of: unit).map(reading.run) ?? reading,
-      observed: ([Programs.base(command.program)] + command.arguments).joined(separator: " "), place: command.place,
+      observed: UnknownText.shown(([Programs.base(command.program)] + command.arguments).joined(separator: " ")),
+      place: command.place,
       credential: credentials.place, service: unit.last("PAMName")?.value)
     line.isStarted = !isRefused(unit, commands) && units.canStart(name)
     return line
@@ -203,12 +240,15 @@ struct SystemdConsoles {
 
   /// Other services that are given a terminal, or start a session of somebody's.
   private var services: [ConsoleLine] {
-    let names = Set(booted.services).union(booted.hasNoLinks ? units.ownServices : [])
-    return names.sorted().compactMap { name in
+    // A display manager's script is its own affair.
+    let scripts = Set(units.ownServices).subtracting([units.canonical("display-manager.service")])
+    return Set(booted.services).union(booted.hasNoLinks ? units.ownServices : []).sorted().compactMap { name in
       guard !Self.gettys.contains(where: name.hasPrefix), booted.starts(name), let unit = units.unit(name)
       else { return nil }
-      let terminal = terminal(of: unit)
-      guard terminal != nil || mayStartSession(unit), let line = line(name, terminal ?? "console") else { return nil }
+      let given = given(to: unit)
+      guard given != nil || mayServe(unit, orScript: scripts.contains(name)) else { return nil }
+      let terminal = given ?? unit.commands().last.flatMap { TerminalReader(system: system).terminal($0.words) }
+      guard let line = line(name, terminal ?? "console") else { return nil }
       switch line.reading {
       case .session: return line
       // A program that is no login is an application; what it lets people do is not a door of this kind.
@@ -218,18 +258,17 @@ struct SystemdConsoles {
     }
   }
 
-  /// What the unit names, or a getty is told; the console where only the input is a terminal.
-  private func terminal(of unit: Unit) -> String? {
+  /// The terminal that the unit names; the console where only the input is one.
+  private func given(to unit: Unit) -> String? {
     if let path = unit.last("TTYPath") { return Programs.base(unit.expand(path.value)) }
-    if unit.last("StandardInput")?.value.hasPrefix("tty") == true { return "console" }
-    guard let command = unit.commands().last, Programs.base(command.program).ends(with: "getty") else { return nil }
-    return ConsoleLine.terminal(in: command.words)
+    return unit.last("StandardInput")?.value.hasPrefix("tty") == true ? "console" : nil
   }
 
-  /// Programs of other names are not looked into: they are daemons.
-  private func mayStartSession(_ unit: Unit) -> Bool {
-    let name = Programs.base(unit.commands().last?.program ?? "")
-    return name == "su" || name == "runuser" || TerminalReader.sessions.contains(name)
+  /// Whether a service may be a getty or somebody's session: by the name of its program, or as a script of the
+  /// administrator's. Everything else is a daemon and is not looked into.
+  private func mayServe(_ unit: Unit, orScript: Bool) -> Bool {
+    guard let program = unit.commands().last?.program else { return false }
+    return TerminalReader.knows(program) || (orScript && TerminalReader(system: system).text(of: program) != nil)
   }
 
   private static let gettys = [

@@ -12,6 +12,8 @@ enum TerminalReading: Hashable, Sendable {
   case nothing
   /// Something that is not modelled: its command.
   case unknown(String)
+  /// A way in of which the files do not tell whose it is, or which of several it is.
+  case undecided(String)
 
   static let stock = TerminalReading.login(LoginCall())
   static let rootShell = TerminalReading.shell(of: root)
@@ -51,7 +53,15 @@ struct TerminalReader {
   /// OpenWrt's `ttylogin`.
   var asksOnTerminals = false
 
-  static let shells: Set<String> = ["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish", "csh", "tcsh"]
+  static let shells: Set<String> = [
+    "sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish", "csh", "tcsh", "hush", "msh", "lash", "rbash",
+  ]
+  /// Programs that run shells in windows of their own.
+  private static let multiplexers: Set<String> = ["tmux", "screen"]
+  /// Programs that let somebody in, shells, wrappers and sessions apart.
+  private static let logins: Set<String> = [
+    "login", "sulogin", "sushell", "su", "runuser", "sudo", "snap", "busybox", "openvt", "kmscon",
+  ]
   /// Programs that run another, each with those of its options that take a value.
   private static let wrappers: [String: Set<String>] = [
     "setsid": [], "env": ["-u", "-C"], "nice": ["-n"], "ionice": ["-c", "-n", "-p", "-P", "-u"], "cttyhack": [],
@@ -79,8 +89,12 @@ struct TerminalReader {
     case "sushell": return .rootShell
     case "systemd-sulogin-shell": return .sulogin(isForced: false)
     case "su", "runuser": return substitute(program, arguments, depth)
+    case "sudo": return sudo(arguments, depth)
+    case "snap": return Self.snap(arguments).map { read([$0], depth: depth + 1) } ?? .unknown("snap")
     case "busybox": return arguments.isEmpty ? .rootShell : read(arguments, depth: depth + 1)
     case "openvt": return read(Self.afterOptions(arguments, withValues: ["-c"]), depth: depth + 1)
+    case let name where Self.multiplexers.contains(name):
+      return Self.isDetached(arguments) ? .unknown(words.joined(separator: " ")) : .rootShell
     case "kmscon": return kmscon(arguments, depth)
     case let name where Self.shells.contains(name): return shell(arguments, depth)
     case let name where Self.sessions.contains(name): return .session(of: "root")
@@ -108,12 +122,13 @@ struct TerminalReader {
   private func login(_ program: String, _ arguments: [String]) -> TerminalReading {
     let options = LoginOptions(arguments)
     var call = LoginCall(program: program)
-    if credentials.isUnreadable { return .unknown("an encrypted credential") }
+    if credentials.isUnreadable { return .undecided("an encrypted credential") }
     call.skipsAuthentication = options.skipsAuthentication || credentials.skipsAuthentication(of: program, system)
     if let user = options.user, user != GettyOptions.typedName {
+      if !Self.isName(user) { return call.skipsAuthentication ? .undecided("whose login is not known") : .login(call) }
       call.user = call.skipsAuthentication ? .only(user) : .preset(user)
     } else if call.skipsAuthentication, options.user == nil, options.skipsAuthentication {
-      return .unknown("login -f without a name")
+      return .undecided("login -f without a name")
     }
     return .login(call)
   }
@@ -127,14 +142,51 @@ struct TerminalReader {
     let command = options.last { $0.name == "c" }?.value.map { commands($0, [], depth) ?? .nothing }
     let program = named != nil && !operands.isEmpty ? read(operands, depth: depth + 1) : nil
     switch command ?? program {
-    case nil, .rootShell: return shell
-    case .session(of: "root"): return .session(of: user)
+    case nil, .rootShell: return Self.isName(user) ? shell : .undecided("whose shell is not known")
+    case .session(of: "root"): return run(.session(of: "root"), by: user)
     default: return .nothing
     }
   }
 
   private static let suloginOptions = OptionReader(
     "ept:", long: ["force": "e", "login-shell": "p", "timeout": "t", "help": "h", "version": "V"])
+
+  /// `sudo -u pi startx` by root. The password that others are asked for is another door's matter.
+  private func sudo(_ arguments: [String], _ depth: Int) -> TerminalReading {
+    let command = Self.afterOptions(arguments, withValues: Self.sudoValues)
+    let options = Self.sudoOptions.read(Array(arguments.dropLast(command.count))).options
+    let user = options.last { $0.name == "u" }?.value ?? "root"
+    if !command.isEmpty { return run(read(command, depth: depth + 1), by: user) }
+    return options.contains { $0.name == "i" || $0.name == "s" } ? run(.rootShell, by: user) : .nothing
+  }
+
+  private static let sudoValues: Set<String> = [
+    "-u", "-g", "-C", "-D", "-h", "-p", "-r", "-t", "-T", "-R", "-U", "--user", "--group",
+  ]
+  private static let sudoOptions = OptionReader(
+    "u:g:C:D:h:p:r:t:T:R:U:AbBEeHiKklnPSsVv", long: ["user": "u", "group": "g", "login": "i", "shell": "s"])
+
+  private func run(_ reading: TerminalReading, by user: String) -> TerminalReading {
+    let other = reading.run(by: user)
+    return other == reading || Self.isName(user) ? other : .undecided("whose session is not known")
+  }
+
+  /// Whether a word is somebody's name: not empty, no number, nothing that the files do not tell.
+  private static func isName(_ user: String) -> Bool {
+    !user.isEmpty && !user.hasPrefix("#") && !UnknownText.isIn(user)
+  }
+
+  /// The program of `snap run NAME.PROGRAM`, where it is one that gives its user a display.
+  private static func snap(_ arguments: [String]) -> String? {
+    guard arguments.first == "run" else { return nil }
+    return afterOptions(Array(arguments.dropFirst()), withValues: []).first.map { String($0.prefix { $0 != "." }) }
+      .flatMap { sessions.contains($0) ? $0 : nil }
+  }
+
+  /// Windows that nobody sees.
+  private static func isDetached(_ arguments: [String]) -> Bool {
+    arguments.contains { $0 == "-d" || $0 == "-dm" || $0 == "-dmS" || $0 == "-D" }
+  }
 
   private static let suOptions = OptionReader(
     "c:flg:G:mps:u:w:PT",
@@ -164,18 +216,29 @@ struct TerminalReader {
 
   private func script(_ program: String, _ arguments: [String], _ depth: Int) -> TerminalReading {
     let command = ([program] + arguments).joined(separator: " ")
-    let stock = system.exists(program) ? nil : OpenWrtSettings.scripts[program]
-    guard let text = stock ?? system.text(program), text.hasPrefix("#!"),
-      let interpreter = text.lines().first?.split(whereSeparator: { $0 == " " || $0 == "/" }),
-      interpreter.contains(where: { Self.shells.contains(String($0)) || $0 == "openrc-run" })
-    else { return .unknown(command) }
+    guard let text = text(of: program) else { return .unknown(command) }
     return commands(text, arguments, depth) ?? .unknown(command)
   }
+
+  /// The text of a program that is a script of a shell's. Nobody writes longer ones than these.
+  func text(of program: String) -> String? {
+    guard !UnknownText.isIn(program) else { return nil }
+    var found = OpenWrtSettings.scripts[program]
+    if let size = (try? system.status(program))?.size { found = size <= 65_536 ? system.text(program) : nil }
+    guard let text = found, text.hasPrefix("#!"),
+      let interpreter = text.lines().first?.split(whereSeparator: { $0 == " " || $0 == "/" }),
+      interpreter.contains(where: { Self.shells.contains(String($0)) || $0 == "openrc-run" })
+    else { return nil }
+    return text
+  }
+
+  /// What `$(cat FILE)` puts into a command; people's own files are not looked into.
+  func content(of path: String) -> String? { path.hasPrefix("/home/") ? nil : system.text(path) }
 
   /// The one thing that all ways through a script come to; nil where it names nothing that is known.
   private func commands(_ text: String, _ arguments: [String], _ depth: Int) -> TerminalReading? {
     // Scripts that start each other, or themselves many times over, come to an end.
-    let candidates = ShellScript(text, arguments).commands.filter(names)
+    let candidates = ShellScript(text, arguments, files: content).commands.filter(names)
     guard depth < 4, candidates.count <= 16 else { return nil }
     let found = candidates.compactMap { command -> TerminalReading? in
       let reading = read(command.words, depth: depth + 1)
@@ -183,7 +246,7 @@ struct TerminalReader {
     }
     var readings = Set(found)
     if text.contains("ttylogin") { readings = readings.filter { asks($0) == asksOnTerminals } }
-    if readings.count > 1 { return .unknown("a script with several ways: \(readings.count)") }
+    if readings.count > 1 { return .undecided("a script with several ways: \(readings.count)") }
     return readings.first
   }
 
@@ -194,20 +257,65 @@ struct TerminalReader {
 
   /// Whether a command of a script is one that terminals are given to.
   private func names(_ command: ShellScript.Command) -> Bool {
-    let words = command.words.drop { Self.wrappers[Programs.base($0)] != nil || $0.hasPrefix("-") }
+    let words = Self.unwrapped(command.words)
     let name = Programs.base(words.first ?? "")
     if name.ends(with: "getty") || ["login", "sulogin", "su", "runuser"].contains(name) { return true }
-    if Self.sessions.contains(name) { return true }
-    return Self.shells.contains(name) && (command.isExec || command.isLast)
-      && !words.dropFirst().contains { !$0.hasPrefix("-") || $0.contains("c") }
+    if Self.sessions.contains(name) || (name == "snap" && Self.snap(Array(words.dropFirst())) != nil) { return true }
+    guard command.isExec || command.isLast else { return false }
+    if Self.multiplexers.contains(name) { return true }
+    return Self.shells.contains(name) && !words.dropFirst().contains { !$0.hasPrefix("-") || $0.contains("c") }
+  }
+
+  /// Without what only runs the program that follows.
+  private static func unwrapped(_ words: [String]) -> ArraySlice<String> {
+    var rest = words[...]
+    while let word = rest.first {
+      if Programs.base(word) == "sudo" {
+        rest = afterOptions(rest.dropFirst(), sudoValues)
+      } else if word.hasPrefix("-") || wrappers[Programs.base(word)] != nil {
+        rest = rest.dropFirst()
+      } else {
+        break
+      }
+    }
+    return rest
+  }
+
+  /// Whether a program of this name is one that is looked into wherever it is: any other is a daemon of its own.
+  static func knows(_ program: String) -> Bool {
+    let name = Programs.base(program)
+    return name.ends(with: "getty") || logins.contains(name) || shells.contains(name) || multiplexers.contains(name)
+      || sessions.contains(name) || wrappers[name] != nil
+  }
+
+  /// The terminal that a command line names or gives itself by a redirection, in a script of its own too.
+  func terminal(_ words: [String]) -> String? {
+    let scripts = words.prefix(2).compactMap { $0.hasPrefix("/") && !Self.knows($0) ? text(of: $0) : nil }
+      .flatMap { LogicalLines($0, comments: ["#"]).map(\.text) }
+    let parts = (words + scripts).flatMap { $0.words() }.map { word in String(word.filter { !"\"';()".contains($0) }) }
+    if let named = ConsoleLine.terminal(in: [""] + parts) { return named }
+    let hasGetty = parts.contains { Programs.base($0).ends(with: "getty") }
+    guard let start = parts.firstIndex(where: { Programs.base($0) == "openvt" }) else {
+      return hasGetty ? "console" : nil
+    }
+    let options = parts[start...].dropFirst()
+    let number = options.firstIndex(of: "-c").flatMap { options.dropFirst($0 + 1 - options.startIndex).first }
+    return number.map { "tty\($0)" } ?? "console"
   }
 
   static func afterOptions(_ words: [String], withValues: Set<String>) -> [String] {
-    var rest = words[...]
-    while let word = rest.first, word.hasPrefix("-") || word.contains("=") {
-      rest = rest.dropFirst(withValues.contains(word) ? 2 : 1)
+    Array(afterOptions(words[...], withValues))
+  }
+
+  /// What follows the options, those with a value in the next word among them: `-u pi`, `-Hu pi`.
+  private static func afterOptions(_ words: ArraySlice<String>, _ withValues: Set<String>) -> ArraySlice<String> {
+    var rest = words
+    while let word = rest.first, word.hasPrefix("-") || word.contains("=") || word == UnknownText.mark {
+      let letter = word.hasPrefix("--") ? word : word.last.map { "-\($0)" } ?? word
+      let takesNext = word.hasPrefix("-") && (withValues.contains(word) || withValues.contains(letter))
+      rest = rest.dropFirst(takesNext ? 2 : 1)
       if word == "--" { break }
     }
-    return Array(rest)
+    return rest
   }
 }

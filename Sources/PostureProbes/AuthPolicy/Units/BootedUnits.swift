@@ -22,6 +22,8 @@ struct BootedUnits: Sendable {
   ]
 
   private static let pulling = ["Wants", "Requires", "BindsTo", "Upholds"]
+  /// Units of other types need nothing that could be a door, and there are many of them.
+  private static let following = [".target", ".service", ".socket", ".timer", ".path"]
 
   private static func closure(from start: [String], _ units: Units) -> Set<String> {
     var reached = Set<String>()
@@ -29,11 +31,12 @@ struct BootedUnits: Sendable {
     while let name = queue.popLast() {
       guard reached.count < 10_000, reached.insert(name).inserted else { continue }
       var next = units.names(of: name).flatMap(units.wanted)
-      if name.ends(with: ".target") {
-        next += units.unit(name)?.names(pulling) ?? []
-        // graphical.target always requires multi-user.target; a tree without its file says no more than the name.
-        if name == "graphical.target" { next.append("multi-user.target") }
+      if following.contains(where: name.ends), let unit = units.unit(name), !unit.isMasked {
+        next += unit.names(pulling)
+        if let other = unit.triggered, units.canStart(name) { next.append(other) }
       }
+      // graphical.target always requires multi-user.target; a tree without its file says no more than the name.
+      if name == "graphical.target" { next.append("multi-user.target") }
       queue += next.map(units.canonical)
     }
     return reached

@@ -153,13 +153,13 @@ enum InitProgram {
 
   static func exists(_ system: System) -> Bool { candidates.contains(where: system.exists) }
 
+  /// Where it is.
+  static func path(_ system: System) -> String? { candidates.first(where: system.hasEntry) }
+
   static func find(_ system: System) -> Startup.Kind? {
     if let comm = system.text("/proc/1/comm")?.trimmed, !first.contains(comm) { return Startup.Kind.none }
     if system.exists("/sbin/procd") { return .procd }
-    for path in candidates {
-      guard system.hasEntry(path) else { continue }
-      return kind(system, path)
-    }
+    if let path = path(system) { return kind(system, path) }
     let systemd = ["/usr/lib/systemd/systemd", "/lib/systemd/systemd"]
     return systemd.contains(where: system.exists) ? .systemd : nil
   }

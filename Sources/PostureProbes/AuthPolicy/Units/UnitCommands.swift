@@ -2,16 +2,18 @@ import Posture
 
 extension Unit {
   /// The commands that `key` leaves: `ExecStart=` lines after the last empty one, with place. `$NAME` is replaced by the
-  /// unit's own environment, and where it has none by nothing, as systemd does.
-  func commands(_ key: String = "ExecStart", environment: [String: String] = [:]) -> [UnitCommand] {
+  /// unit's own environment, and where it has none by `unset`: nothing, as systemd does.
+  func commands(
+    _ key: String = "ExecStart", environment: [String: String] = [:], unset: String = ""
+  ) -> [UnitCommand] {
     values(key).flatMap { setting -> [UnitCommand] in
       UnitWords.split(setting.value).split(separator: ";").map { words in
-        UnitCommand(words: run(Array(words), environment), place: setting.place)
+        UnitCommand(words: run(Array(words), environment, unset), place: setting.place)
       }
     }.filter { !$0.words.isEmpty }
   }
 
-  private func run(_ words: [String], _ environment: [String: String]) -> [String] {
+  private func run(_ words: [String], _ environment: [String: String], _ unset: String) -> [String] {
     var words = words
     guard !words.isEmpty else { return [] }
     let prefix = words[0].prefix { "@-:+!|".contains($0) }
@@ -24,7 +26,7 @@ extension Unit {
     var result = [program]
     var size = 0
     for word in words.dropFirst() {
-      for piece in UnitWords.substitute(specifiers.expand(word), environment) {
+      for piece in UnitWords.substitute(specifiers.expand(word), environment, unset) {
         size += piece.utf8.count + 1
         // A command line has an end (execve(2), ARG_MAX).
         guard size < 131_072 else { return result }
@@ -32,6 +34,14 @@ extension Unit {
       }
     }
     return result
+  }
+
+  /// Whether some variables are set only while the system runs: by a file that is made then, or by the manager's own.
+  func hasLateEnvironment(_ system: System) -> Bool {
+    values("EnvironmentFile").contains { setting in
+      let path = expand(setting.value.hasPrefix("-") ? String(setting.value.dropFirst()) : setting.value)
+      return UnknownText.isMadeWhileRunning(path) && !system.exists(path)
+    } || !values("PassEnvironment").isEmpty
   }
 
   /// `Environment=` of the unit, later assignments winning; `files` reads an `EnvironmentFile=`.
@@ -120,9 +130,9 @@ enum UnitWords {
   }
 
   /// `$NAME` as a word of its own becomes the value's words, `${NAME}` becomes the value, "$$" a dollar.
-  static func substitute(_ word: String, _ environment: [String: String]) -> [String] {
+  static func substitute(_ word: String, _ environment: [String: String], _ unset: String) -> [String] {
     if word.hasPrefix("$"), !word.hasPrefix("${"), !word.hasPrefix("$$"), word.count > 1 {
-      return split(environment[String(word.dropFirst())] ?? "")
+      return split(environment[String(word.dropFirst())] ?? unset)
     }
     guard word.contains("$") else { return [word] }
     var result = ""
@@ -131,7 +141,7 @@ enum UnitWords {
     while let first = rest.first {
       if canClose, rest.hasPrefix("${") {
         if let end = rest.firstIndex(of: "}") {
-          result += environment[String(rest[rest.index(rest.startIndex, offsetBy: 2)..<end])] ?? ""
+          result += environment[String(rest[rest.index(rest.startIndex, offsetBy: 2)..<end])] ?? unset
           rest = rest[rest.index(after: end)...]
           continue
         }

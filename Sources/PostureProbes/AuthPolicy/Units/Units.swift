@@ -32,6 +32,8 @@ final class Units: Sendable {
   private let wanted: [String: [String]]
   /// Every name that is linked anywhere, in a directory of links of another.
   let enabledNames: [String]
+  /// Instances without a file of their own, by the link that enables them: where that leads to another template's.
+  private let strangers: [String: String]
   /// Names that have a file, a link or a drop-in directory, by prefix and type of an instance.
   private let instanceNames: [String: [String]]
   private let memory = Mutex<[String: Unit?]>([:])
@@ -48,8 +50,10 @@ final class Units: Sendable {
     links = Self.links(folders, system)
     aliases = Dictionary(grouping: links.keys) { [links, paths] name in Self.follow(name, links, paths) }
     let wanting = Self.wanting(folders).map { [folders] in ($0, Self.wanted(by: $0, folders, system)) }
-    wanted = Dictionary(uniqueKeysWithValues: wanting)
-    enabledNames = wanting.flatMap(\.1)
+    wanted = Dictionary(uniqueKeysWithValues: wanting.map { ($0, $1.keys.sorted()) })
+    enabledNames = wanting.flatMap(\.1.keys)
+    let targets: [String: String] = wanting.reduce(into: [:]) { all, one in all.merge(one.1) { first, _ in first } }
+    strangers = Self.strangers(targets, links, paths)
     instanceNames = Self.instances(Self.names(folders) + enabledNames)
   }
 
@@ -179,7 +183,8 @@ final class Units: Sendable {
     let name = canonical(asked)
     guard let parts = UnitName(name) else { return nil }
     // A link may lead out of the search path: then its own place is the file's.
-    let fragment = path(of: name) ?? parts.template.flatMap(path) ?? path(of: asked)
+    let linked = strangers[name].flatMap { followsLinks == true ? path(of: $0) : nil }
+    let fragment = path(of: name) ?? linked ?? parts.template.flatMap(path) ?? path(of: asked)
     let dropIns = dropInPaths(parts)
     guard fragment != nil || !dropIns.isEmpty else { return nil }
     let isMasked =
@@ -221,20 +226,47 @@ final class Units: Sendable {
   /// Units that `name.wants`, `.requires` or `.upholds` hold. A link to /dev/null hides one of a weaker directory.
   func wanted(by name: String) -> [String] { wanted[name] ?? [] }
 
-  private static func wanted(by name: String, _ folders: [Folder], _ system: System) -> [String] {
-    var wanted = Set<String>()
+  /// Each with what its link says, nothing for a file.
+  private static func wanted(by name: String, _ folders: [Folder], _ system: System) -> [String: String] {
+    var wanted: [String: String] = [:]
     for kind in ["wants", "requires", "upholds"] {
-      var isWanted: [String: Bool] = [:]
+      var found: [String: String] = [:]
       for folder in folders where folder.names.contains("\(name).\(kind)") {
         let directory = "\(folder.path)/\(name).\(kind)"
         let targets = system.links(in: directory) { _ in true }
-        for unit in (try? system.list(directory)) ?? [] where isWanted[unit] == nil {
-          isWanted[unit] = targets[unit] != "/dev/null"
+        for unit in (try? system.list(directory)) ?? [] where found[unit] == nil {
+          found[unit] = targets[unit] ?? ""
         }
       }
-      for (unit, counts) in isWanted where counts { wanted.insert(unit) }
+      wanted.merge(found.filter { $0.value != "/dev/null" }) { first, _ in first }
     }
-    return wanted.sorted()
+    return wanted
+  }
+
+  private static func strangers(
+    _ targets: [String: String], _ links: [String: String], _ paths: [String: String]
+  ) -> [String: String] {
+    targets.filter { name, target in
+      guard !target.isEmpty, paths[name] == nil, let parts = UnitName(name), let template = parts.template,
+        let other = UnitName(Path.name(of: target)), other.isTemplate, other.type == parts.type
+      else { return false }
+      return follow(other.text, links, paths) != follow(template, links, paths)
+    }.mapValues { Path.name(of: $0) }
+  }
+
+  /// The template that an instance has if the link that enables it decides, and its name does if not; nil where both are
+  /// one, or where it is known which of the two counts.
+  func otherTemplate(of name: String) -> String? { followsLinks == nil ? strangers[name] : nil }
+
+  /// Up to 239, systemd loads a unit from where the link that enables it leads; later ones go by its name.
+  private var followsLinks: Bool? {
+    let distribution = system.shared { Distribution(system) }
+    guard let release = distribution.release.flatMap({ Int($0) }) else { return nil }
+    switch distribution.id {
+    case "debian", "raspbian": return release < 10
+    case "ubuntu": return release < 17 ? true : release < 19 ? nil : false
+    default: return nil
+    }
   }
 
   private static func wanting(_ folders: [Folder]) -> Set<String> {
