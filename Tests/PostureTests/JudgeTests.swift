@@ -258,9 +258,8 @@ struct JudgeTests {
     var store = door(name, .secret, "alice", nil)
     store.isDefault = true
     store.proof = proof.map { Door.Proof(.header, $0) }
-    store.liesOn = "volume:root"
-    let volumes = volume.map { [door("volume:root", .secret, "*", $0)] } ?? []
-    #expect(judge([alice], [store] + volumes)[.deviceBinding]?.result == wanted)
+    store.ground = volume ?? .always
+    #expect(judge([alice], [store])[.deviceBinding]?.result == wanted)
   }
 
   @Test func `one store that is not bound is enough, whatever the others are`() {
