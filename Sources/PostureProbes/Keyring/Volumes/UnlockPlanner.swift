@@ -112,7 +112,9 @@ struct UnlockPlanner {
       let device = String(named[named.index(after: colon)...])
       return .file(named, opening(ofDevice: device, mapping), entry.place)
     }
-    if named.hasPrefix("/dev/") { return .file(named, opening(ofDevice: named, mapping), entry.place) }
+    if named.hasPrefix("/dev/"), !Self.isVolatile(named) {
+      return .file(named, opening(ofDevice: named, mapping), entry.place)
+    }
     guard named.hasPrefix("/"), let status = try? system.status(named) else {
       return isEarly && volumes.initialRAMDisk.holds(named)
         ? keyInRAMDisk(named, mapping) : missing(named, entry, isRequired)
@@ -127,12 +129,14 @@ struct UnlockPlanner {
   }
 
   /// Folders that are empty at every start: a key in one was put there by a program.
-  private static let volatile = ["/run", "/var/run", "/tmp", "/dev/shm"]
+  private static func isVolatile(_ path: String) -> Bool {
+    ["/run", "/var/run", "/tmp", "/dev/shm"].contains { MountTable.isInside(path, $0) }
+  }
 
   /// Where the file is not there, systemd asks. It may lie on a file system that is not mounted below this root.
   private func missing(_ named: String, _ entry: CrypttabEntry, _ isRequired: Bool) -> UnlockPlan.Key {
     guard isRequired else { return .none }
-    if Self.volatile.contains(where: { MountTable.isInside(named, $0) }) {
+    if Self.isVolatile(named) {
       return .handedOver(
         Cause("notModelled", observed: "\(named) is made while the system runs", evidence: [entry.place]))
     }
