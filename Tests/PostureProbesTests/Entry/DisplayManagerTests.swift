@@ -361,11 +361,9 @@ struct DisplayManagerTests {
   @Test(arguments: sessions) func `greetd: a session's own service`(
     _ session: String, _ text: String, _ service: String?
   ) throws {
-    let tree = try FixtureTree([
-      "etc/passwd": "kim:x:1000:1000::/home/kim:/bin/sh\n", "etc/pam.d/kiosk": "", "etc/pam.d/greetd-greeter": "",
-      "etc/greetd/config.toml": "[\(session)]\ncommand = \"sway\"\nuser = \"kim\"\n" + text,
-    ])
-    let setup = DisplayManager.greetd.setup(AuthContext(try System(root: tree.root)))
+    let before = session == "default_session" ? Self.terminal : Self.terminal + Self.greeter
+    let own = before + "[\(session)]\ncommand = \"sway\"\nuser = \"kim\"\n" + text
+    let setup = try greetd(own, ["etc/pam.d/kiosk": "", "etc/pam.d/greetd-greeter": ""])
     #expect(setup.automatic.map(\.unasked) == [service])
   }
 
