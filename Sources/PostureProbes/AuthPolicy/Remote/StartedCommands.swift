@@ -3,9 +3,9 @@ import Posture
 /// What is started, by whatever name: by the units that a boot reaches, by init (inittab(5)), by cron(8), by inetd(8), by the
 /// scripts of a boot.
 struct StartedCommands: Sendable {
-  private let commands: [UnitCommand]
+  private let commands: ByProgram
   /// Those of scripts: whether a script comes to one is not known.
-  private let possible: [UnitCommand]
+  private let possible: ByProgram
   /// Run for a connection, which is their input.
   let answering: [UnitCommand]
   /// What cron and the boot's own scripts run, as it is written.
@@ -23,20 +23,17 @@ struct StartedCommands: Sendable {
       Self.units(system, startup) + early + Self.inittab(system, startup) { !Self.early.contains($0.action) } + crontabs
     let scripts = BootScripts(system, startup).commands + BootScripts(system, calledBy: early).commands
     let commands = Self.simple(written)
-    possible = Self.simple(scripts + BootScripts(system, calledBy: commands).commands)
+    let possible = Self.byProgram(Self.simple(scripts + BootScripts(system, calledBy: commands).commands))
     // What units and lines of a terminal run is read with them.
     scripted = scripts + crontabs
-    var answering = Self.sockets(system, startup)
+    let answering = Self.sockets(system, startup)
     let servers = ["inetd", "openbsd-inetd", "inetutils-inetd"]
-    let runs = { (command: UnitCommand) in servers.contains(Programs.base(command.program)) }
-    if startup.starts(servers) || commands.contains(where: runs) || possible.contains(where: runs) {
-      let own = Self.inetd(system)
-      answering += own
-      self.commands = commands + own
-    } else {
-      self.commands = commands
-    }
-    self.answering = answering
+    let known = Self.byProgram(commands)
+    let isServed = startup.starts(servers) || servers.contains { known[$0] != nil || possible[$0] != nil }
+    let own = isServed ? Self.inetd(system) : []
+    self.possible = possible
+    self.commands = known.merging(Self.byProgram(own)) { $0 + $1 }
+    self.answering = answering + own
   }
 
   private static func simple(_ commands: [UnitCommand]) -> [UnitCommand] {
@@ -45,15 +42,18 @@ struct StartedCommands: Sendable {
     }
   }
 
+  /// By the name of the program, each in its order.
+  private typealias ByProgram = [String: [UnitCommand]]
+
+  private static func byProgram(_ commands: [UnitCommand]) -> ByProgram {
+    Dictionary(grouping: commands) { Programs.base($0.program) }
+  }
+
   /// The commands that run a program of one of these names.
-  func running(_ programs: [String]) -> [UnitCommand] { Self.those(of: programs, in: commands) }
+  func running(_ programs: [String]) -> [UnitCommand] { programs.flatMap { commands[$0] ?? [] } }
 
   /// Those that stand in a script.
-  func mayRun(_ programs: [String]) -> [UnitCommand] { Self.those(of: programs, in: possible) }
-
-  private static func those(of programs: [String], in commands: [UnitCommand]) -> [UnitCommand] {
-    commands.filter { programs.contains(Programs.base($0.program)) }
-  }
+  func mayRun(_ programs: [String]) -> [UnitCommand] { programs.flatMap { possible[$0] ?? [] } }
 
   // MARK: systemd
 

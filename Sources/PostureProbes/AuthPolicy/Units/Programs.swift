@@ -43,7 +43,9 @@ enum Programs {
   }
 
   /// The last component of a path.
-  static func base(_ path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
+  static func base(_ path: String) -> String {
+    path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) } ?? path
+  }
 
   /// Whether a program is BusyBox under another name.
   static func isBusyBox(_ path: String, _ system: System) -> Bool {

@@ -20,7 +20,7 @@ enum UnitFile {
     for line in LogicalLines(text) {
       if line.text.hasPrefix("["), line.text.ends(with: "]") {
         section = String(line.text.dropFirst().dropLast())
-      } else if let equals = line.text.firstIndex(of: "="), !section.isEmpty {
+      } else if let equals = line.text.utf8.firstIndex(of: UInt8(ascii: "=")), !section.isEmpty {
         let key = line.text[..<equals].trimmed
         let value = line.text[line.text.index(after: equals)...].trimmed
         // A command with a quotation that nothing ends is passed over.

@@ -197,9 +197,8 @@ final class Units: Sendable {
 
   /// A link to /dev/null, or an empty file.
   private func isNothing(_ path: String) -> Bool {
-    if system.link(path) == "/dev/null" { return true }
-    guard let status = try? system.status(path) else { return false }
-    return status.kind == .character || (status.kind == .regular && status.size == 0)
+    if let file = try? system.read(path) { return file.bytes.isEmpty }
+    return system.link(path) == "/dev/null" || (try? system.status(path))?.kind == .character
   }
 
   /// Drop-ins that apply, by base name; of two of one name the stronger directory's counts.
