@@ -41,7 +41,8 @@ install_packages() {
 
 # Builds what is installed, the agent and posturectl, and the products named, with Swift's libraries inside, without
 # symbols, and with every library bound before the first step, so that the table of their functions is read-only from then
-# on. The C++ library is inside too: as a shared one it costs each start more than all the others.
+# on. Nobody loads anything into them, so they export nothing. The C++ library is inside too: as a shared one it costs each
+# start more than all the others.
 build_release() {
   local product inside="$ROOT/.build/static"
   step "building (some minutes the first time)"
@@ -49,7 +50,7 @@ build_release() {
   ln -sf "$(gcc -print-file-name=libstdc++.a)" "$inside/"
   for product in posture-agent posturectl "$@"; do
     "$SWIFT" build --package-path "$ROOT" -c release --static-swift-stdlib -Xswiftc "-L$inside" -Xlinker -s \
-      -Xlinker -z -Xlinker now --product "$product" >&2 ||
+      -Xlinker -z -Xlinker now -Xlinker --no-export-dynamic --product "$product" >&2 ||
       fail "the build failed"
   done
 }
