@@ -16,18 +16,15 @@ struct BootWords: Sendable {
 
   private typealias Found = (words: [String], place: Place)
 
-  /// Files that hold the line and nothing else.
-  private static func files(_ system: System) -> [String] {
-    ["/proc/cmdline"] + [PiBoot(system: system).commandLine].compactMap { $0 }
-      + ["/boot/firmware/cmdline.txt", "/boot/cmdline.txt", "/etc/kernel/cmdline", "/usr/lib/kernel/cmdline"]
-  }
-
+  /// A file that holds the line and nothing else. Where there is a running one, no other is looked for.
   private static func file(_ system: System) -> Found? {
-    for path in files(system) {
-      let words = Self.split(system.text(path) ?? "")
-      if !words.isEmpty { return (words, Place(path, line: 1)) }
+    let read = { (path: String) -> Found? in
+      let words = split(system.text(path) ?? "")
+      return words.isEmpty ? nil : (words, Place(path, line: 1))
     }
-    return nil
+    return read("/proc/cmdline") ?? PiBoot(system: system).commandLine.flatMap(read)
+      ?? ["/boot/firmware/cmdline.txt", "/boot/cmdline.txt", "/etc/kernel/cmdline", "/usr/lib/kernel/cmdline"].lazy
+      .compactMap(read).first
   }
 
   /// The menu's entry that starts by itself, unless somebody chose another.

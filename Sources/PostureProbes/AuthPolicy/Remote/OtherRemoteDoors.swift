@@ -66,13 +66,14 @@ enum OtherRemoteDoors {
 
   static func look(_ context: AuthContext) -> ProbeResult {
     var result = ProbeResult()
+    let lingering = LingeringUnits(context).commands
     for service in services {
       let evidence = evidence(of: service, context)
       if let command = commands(of: service, context).first(where: RemoteShells.isOpen) {
         result.doors.append(RemoteShells.open(service.name, command))
       } else if let evidence, context.startup.starts(service.units + instances(of: service, context)) {
         result.doors.append(door(service.name, evidence))
-      } else if let command = commands(of: service, context).first ?? possible(service, context) {
+      } else if let command = commands(of: service, context).first ?? possible(service, context, lingering) {
         result.doors.append(door(service.name, command.place))
       } else if let evidence {
         result.remarks.append(
@@ -125,11 +126,13 @@ enum OtherRemoteDoors {
   }
 
   /// One in a script or in somebody's own units.
-  private static func possible(_ service: Service, _ context: AuthContext) -> UnitCommand? {
+  private static func possible(
+    _ service: Service, _ context: AuthContext, _ lingering: [UnitCommand]
+  ) -> UnitCommand? {
     let programs = programs(of: service)
     guard hasFiles(service, context) else { return nil }
     return StartedCommands.of(context.system, context.startup).mayRun(programs).first
-      ?? LingeringUnits(context).commands.first { programs.contains(Programs.base($0.program)) }
+      ?? lingering.first { programs.contains(Programs.base($0.program)) }
   }
 
   /// Instances of templates: `vncserver@:1`.

@@ -17,10 +17,12 @@ struct StartedCommands: Sendable {
   }
 
   private init(_ system: System, _ startup: Startup) {
-    let early = Self.inittab(system, startup) { Self.early.contains($0.action) }
+    let entries = Self.inittab(system, startup)
+    let early = Self.commands(of: entries.filter { Self.early.contains($0.action) }, system)
     let crontabs = Self.crontabs(system, startup)
     let written =
-      Self.units(system, startup) + early + Self.inittab(system, startup) { !Self.early.contains($0.action) } + crontabs
+      Self.units(system, startup) + early
+      + Self.commands(of: entries.filter { !Self.early.contains($0.action) }, system) + crontabs
     let scripts = BootScripts(system, startup).commands + BootScripts(system, calledBy: early).commands
     let commands = Self.simple(written)
     let possible = Self.byProgram(Self.simple(scripts + BootScripts(system, calledBy: commands).commands))
@@ -104,16 +106,19 @@ struct StartedCommands: Sendable {
   /// Those of a boot's first scripts.
   private static let early: Set = ["sysinit", "boot", "bootwait"]
 
-  private static func inittab(
-    _ system: System, _ startup: Startup, where isWanted: (InittabEntry) -> Bool
-  ) -> [UnitCommand] {
+  /// Those that a boot to the level it names comes to.
+  private static func inittab(_ system: System, _ startup: Startup) -> [InittabEntry] {
     guard !startup.usesUnits else { return [] }
     let entries = (try? InittabConsoles(system, isBusyBox: startup.kind != .sysvinit).entries) ?? []
     let level = entries.first { $0.action == "initdefault" }?.levels ?? ""
     return entries.filter { entry in
-      !rare.contains(entry.action) && isWanted(entry)
+      !rare.contains(entry.action)
         && (level.isEmpty || entry.levels.isEmpty || level.contains { entry.levels.contains($0) })
-    }.flatMap { entry in
+    }
+  }
+
+  private static func commands(of entries: [InittabEntry], _ system: System) -> [UnitCommand] {
+    entries.flatMap { entry in
       SimpleCommands.of(entry.process).flatMap { [$0] + managers($0, system) }
         .map { UnitCommand(words: $0, place: entry.place) }
     }
