@@ -61,11 +61,6 @@ struct FirstBoot {
     else { return nil }
     let program = ["/usr/libexec/gnome-initial-setup", "/usr/lib/gnome-initial-setup/gnome-initial-setup"]
       .first(where: context.system.exists)
-    let isOff = ["/etc/gdm3/daemon.conf", "/etc/gdm3/custom.conf", "/etc/gdm/custom.conf"].contains { file in
-      VariableFile.settings(in: file, context.system).contains {
-        $0.name.trimmed == "InitialSetupEnable" && $0.words.first?.lowercased() == "false"
-      }
-    }
-    return program != nil && !isOff ? found.place : nil
+    return program != nil && GDM(context).startsInitialSetup ? found.place : nil
   }
 }

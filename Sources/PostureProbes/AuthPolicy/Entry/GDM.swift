@@ -25,12 +25,17 @@ struct GDM {
 
   var setup: DisplayManagerSetup {
     var setup = DisplayManagerSetup(services: Self.services(context))
-    let values = Values(files.compactMap(read))
+    let values = values
     if let login = values.automatic ?? preset { setup.automatic.append(login) }
     if let login = values.timed { setup.automatic.append(login) }
     if let place = values.xdmcp { setup.overNetwork.append(("xdmcp", place)) }
     return setup
   }
+
+  /// Whether gnome-initial-setup, where it is there, is started while nobody could log in.
+  var startsInitialSetup: Bool { values.startsInitialSetup }
+
+  private var values: Values { Values(files.compactMap(read)) }
 
   /// SUSE's gdm takes this file's word besides.
   private var preset: AutomaticLogin? {
@@ -79,6 +84,8 @@ struct GDM {
         user: user, place: place, service: "gdm-autologin", oncePerBoot: false, note: "timed login after \(delay) s",
         observed: "TimedLoginEnable=true, TimedLogin=\(user)", code: "timedLogin")
     }
+
+    var startsInitialSetup: Bool { !["false", "0"].contains(value("InitialSetupEnable")?.value.lowercased()) }
 
     /// Where the greeter is shown to the network.
     var xdmcp: Place? { isOn("Enable", "xdmcp") ? value("Enable", "xdmcp")?.place : nil }

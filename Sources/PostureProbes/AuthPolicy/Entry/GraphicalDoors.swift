@@ -84,8 +84,12 @@ struct GraphicalRows {
   }
 
   private func asked(_ login: AutomaticLogin, _ person: Person) -> PAM.Outcome {
-    var call = PAM.Call(login.service ?? login.unasked ?? setup.services[0])
-    call.skipsAuthentication = login.service == nil
+    admitted(by: login.service ?? login.unasked ?? setup.services[0], person, isAsked: login.service != nil)
+  }
+
+  private func admitted(by service: String, _ person: Person, isAsked: Bool = false) -> PAM.Outcome {
+    var call = PAM.Call(service)
+    call.skipsAuthentication = !isAsked
     return context.pam.outcome(of: call, for: person.account)
   }
 
@@ -94,10 +98,7 @@ struct GraphicalRows {
     case .program(let path):
       return LoginProgram(path, context).outcome(for: person.account, skipsAuthentication: true, terminals: [])
     case .unit(nil): return PAM.Outcome(opening: .always, because: [], cause: nil)
-    case .unit(let service?):
-      var call = PAM.Call(service)
-      call.skipsAuthentication = true
-      return context.pam.outcome(of: call, for: person.account)
+    case .unit(let service?): return admitted(by: service, person)
     }
   }
 
