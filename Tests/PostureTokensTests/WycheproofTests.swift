@@ -20,10 +20,14 @@ import Testing
     for group in try Self.groups("ecdsa_secp256r1_sha256_p1363_test") {
       let point = Self.bytes(hex: group["publicKey"]!["uncompressed"]!.string!)
       let key = try PublicKey(#require(JWK(x: Array(point[1..<33]), y: Array(point[33...]))))
+      let multiples = try #require(PointMultiples(key.jwk))
       for test in group["tests"]!.array! {
-        let verified = key.verifies(
-          Self.bytes(hex: test["sig"]!.string!), of: Self.bytes(hex: test["msg"]!.string!))
-        #expect(verified == (test["result"]!.string == "valid"), "tcId \(test["tcId"]!): \(test["comment"]!)")
+        let (signature, message) = (Self.bytes(hex: test["sig"]!.string!), Self.bytes(hex: test["msg"]!.string!))
+        let isValid = test["result"]!.string == "valid"
+        #expect(key.verifies(signature, of: message) == isValid, "tcId \(test["tcId"]!): \(test["comment"]!)")
+        #expect(
+          multiples.verifies(signature[...], digest: SHA256.digest(of: message)) == isValid,
+          "by multiples, tcId \(test["tcId"]!): \(test["comment"]!)")
         count += 1
       }
     }

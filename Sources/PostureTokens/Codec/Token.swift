@@ -30,9 +30,15 @@ public struct UnverifiedToken: Sendable {
   public func verified(
     by key: PublicKey, limits: JSONParser.Limits = .message
   ) throws(TokenError) -> Token {
-    guard key.kid == kid else { throw TokenError(.unknownKey, kid) }
-    guard key.verifies(signature[...], of: bytes[..<signed]) else { throw TokenError(.signature) }
+    try verify(by: key)
     return Token(kind: kind, kid: kid, claims: try unverifiedClaims(limits), payload: payload, bytes: bytes)
+  }
+
+  /// Throws unless it is `key` that signed this.
+  func verify(by key: PublicKey) throws(TokenError) {
+    guard key.kid == kid else { throw TokenError(.unknownKey, kid) }
+    let verifies = kind == .credential ? FrequentKeys.verifies : Verifier.verifies
+    guard verifies(signature[...], SHA256.digest(of: bytes[..<signed]), key.jwk) else { throw TokenError(.signature) }
   }
 
   /// For tokens that bring the credential of their signer along.

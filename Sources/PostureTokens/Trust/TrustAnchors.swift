@@ -66,11 +66,12 @@ public struct TrustAnchors: Sendable {
   public mutating func credential(_ bytes: [UInt8]) throws(TokenError) -> Credential {
     let token = try TokenDecoder.decode(bytes, kinds: [.credential])
     let claims = try token.unverifiedClaims(CredentialClaims.init(claims:))
-    guard let issuerText = claims.issuerCredential else { return try rootSigned(token) }
+    guard let issuerText = claims.issuerCredential else { return try rootSigned(token, claims) }
     let issuer = try self.issuer(issuerText)
     guard issuer.grant.subject == claims.issuer else { throw TokenError(.issuer) }
+    try token.verify(by: issuer.key)
     return try Self.credential(
-      try token.verified(by: issuer.key),
+      claims, signer: token.kid,
       issuer: Credential.Issuer(grant: issuer.grant, kid: issuer.kid, signer: issuer.signer))
   }
 
@@ -79,26 +80,29 @@ public struct TrustAnchors: Sendable {
     let bytes = Array(text.utf8)
     if let known = issuers[bytes] { return known }
     let token = try TokenDecoder.decode(bytes, kinds: [.credential])
-    guard try token.unverifiedClaims(CredentialClaims.init(claims:)).issuerCredential == nil else {
-      throw TokenError(.depth)
-    }
-    let issuer = try rootSigned(token)
+    let claims = try token.unverifiedClaims(CredentialClaims.init(claims:))
+    guard claims.issuerCredential == nil else { throw TokenError(.depth) }
+    let issuer = try rootSigned(token, claims)
     guard issuer.grant.role == .issuer else { throw TokenError(.role, "not an issuer") }
     if issuers.count >= Self.rememberedIssuers { issuers = [:] }
     issuers[bytes] = issuer
     return issuer
   }
 
-  private func rootSigned(_ token: UnverifiedToken) throws(TokenError) -> Credential {
+  private func rootSigned(_ token: UnverifiedToken, _ claims: CredentialClaims) throws(TokenError) -> Credential {
     guard let root = anchors[token.kid] else { throw TokenError(.unknownRoot, token.kid) }
-    return try Self.credential(try token.verified(by: root.key), issuer: nil)
+    try token.verify(by: root.key)
+    return try Self.credential(claims, signer: token.kid, issuer: nil)
   }
 
-  private static func credential(_ token: Token, issuer: Credential.Issuer?) throws(TokenError) -> Credential {
-    var claims = try token.claims(CredentialClaims.init(claims:))
+  /// Of claims whose signature is good.
+  private static func credential(
+    _ claims: CredentialClaims, signer: String, issuer: Credential.Issuer?
+  ) throws(TokenError) -> Credential {
+    var claims = claims
     claims.issuerCredential = nil
     let key: PublicKey
     do throws(KeyError) { key = try PublicKey(claims.grant.key) } catch { throw TokenError(.key, error.description) }
-    return Credential(claims: claims, key: key, signer: token.kid, issuer: issuer)
+    return Credential(claims: claims, key: key, signer: signer, issuer: issuer)
   }
 }
