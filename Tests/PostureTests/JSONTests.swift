@@ -39,6 +39,22 @@ struct JSONTests {
     }
   }
 
+  /// Names are told apart by eight bytes at once, and by the rest where those are the same.
+  @Test func `two names are the same only where every byte is`() throws {
+    for length in 0..<20 {
+      let name = String(repeating: "n", count: length)
+      #expect { try JSONParser.parse("{\"\(name)\":0,\"\(name)\":0}") } throws: {
+        ($0 as? JSONError)?.code == .duplicateMember
+      }
+      for place in 0...length {
+        var other = Array(name.utf8)
+        if place < length { other[place] = UInt8(ascii: "m") } else { other.append(UInt8(ascii: "m")) }
+        let text = "{\"\(name)\":0,\"\(String(decoding: other, as: UTF8.self))\":0}"
+        #expect(try JSONParser.parse(text).members?.count == 2, "\(text)")
+      }
+    }
+  }
+
   /// Every length around the eight bytes that are looked at together, and every byte at every place of them.
   @Test func `a text ends where it ends`() throws {
     var wrong: [[UInt8]] = []

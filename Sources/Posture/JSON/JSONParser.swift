@@ -19,8 +19,8 @@ public struct JSONParser {
     var count: Int
     /// ASCII without escapes: two that differ are two texts.
     var isPlain: Bool
-    /// Tells most of them apart at once.
-    var first: UInt8 = 0
+    /// Its first eight bytes, zeros behind the end: tells nearly all of them apart at once.
+    var head: UInt64 = 0
   }
 
   /// The one value that `bytes` hold.
@@ -136,9 +136,9 @@ public struct JSONParser {
 
   private func isSame(_ one: Spelling, _ other: Spelling) -> Bool {
     guard one.isPlain, other.isPlain else { return text(of: one) == text(of: other) }
-    guard one.count == other.count, one.first == other.first else { return false }
-    for offset in 0..<one.count where input[one.start + offset] != input[other.start + offset] { return false }
-    return true
+    guard one.count == other.count, one.head == other.head else { return false }
+    guard one.count > 8 else { return true }
+    return input[one.start..<one.start + one.count].elementsEqual(input[other.start..<other.start + other.count])
   }
 
   /// What it spells, which was found good before.
@@ -211,7 +211,7 @@ public struct JSONParser {
       seen |= b
       at += 1
     }
-    last = Spelling(start: start, count: at - start, isPlain: seen < 0x80, first: start < at ? input[start] : 0)
+    last = Spelling(start: start, count: at - start, isPlain: seen < 0x80, head: head(from: start))
     if byte == UInt8(ascii: "\"") {
       defer { at += 1 }
       // ASCII is always valid, and most texts are no more; the check of the rest goes a slow way in the library.
@@ -230,18 +230,31 @@ public struct JSONParser {
     return try text(out)
   }
 
-  /// Goes on by eights while all of them are ASCII and none ends the text, begins an escape or is forbidden.
+  /// The bytes from `start` up to here, eight at most, the first of them lowest.
+  private func head(from start: Int) -> UInt64 {
+    let count = at - start
+    if count >= 8 || start + 8 <= input.count {
+      let eight = eight(at: start)
+      return count >= 8 ? eight : eight & (1 << (8 * UInt64(count)) - 1)
+    }
+    return input[start..<at].reversed().reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
+  private func eight(at place: Int) -> UInt64 {
+    UInt64(littleEndian: UnsafeRawPointer(input.baseAddress! + place).loadUnaligned(as: UInt64.self))
+  }
+
+  /// Goes on by eights to the first byte that is not ASCII, ends the text, begins an escape or is forbidden.
   private mutating func skipPlain() {
-    guard let base = input.baseAddress else { return }
     let (ones, tops) = (UInt64(0x0101_0101_0101_0101), UInt64(0x8080_8080_8080_8080))
     while at + 8 <= input.count {
-      let eight = UnsafeRawPointer(base + at).loadUnaligned(as: UInt64.self)
+      let eight = eight(at: at)
       let quotes = eight ^ (ones &* UInt64(UInt8(ascii: "\"")))
       let escapes = eight ^ (ones &* UInt64(UInt8(ascii: "\\")))
-      // A top bit of a difference is set where the byte was smaller, or by a borrow from such a one.
-      let found = (eight &- ones &* 0x20) | (quotes &- ones) | (escapes &- ones) | eight
-      guard found & tops == 0 else { return }
-      at += 8
+      // A top bit of a difference is set where the byte was smaller, or by a borrow from such a one before it.
+      let found = ((eight &- ones &* 0x20) | (quotes &- ones) | (escapes &- ones) | eight) & tops
+      at += found == 0 ? 8 : found.trailingZeroBitCount / 8
+      if found != 0 { return }
     }
   }
 

@@ -8,6 +8,11 @@ public enum Base64URL {
     return values
   }()
 
+  /// What a byte gives at each of the four places of a group, one table behind the other; a foreign one sets the top byte.
+  private static let groups: [UInt32] = [18, 12, 6, 0].flatMap { (shift: UInt32) in
+    values.map { $0 == 255 ? 0xFF00_0000 : UInt32($0) << shift }
+  }
+
   public static func encode(_ bytes: [UInt8]) -> String {
     String(decoding: encodedBytes(bytes), as: UTF8.self)
   }
@@ -53,13 +58,13 @@ public enum Base64URL {
   }
 
   public static func decode(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
-    let (groups, rest) = text.count.quotientAndRemainder(dividingBy: 4)
+    let (whole, rest) = text.count.quotientAndRemainder(dividingBy: 4)
     guard rest != 1 else { return nil }
-    let size = groups * 3 + (rest == 0 ? 0 : rest - 1)
+    let size = whole * 3 + (rest == 0 ? 0 : rest - 1)
     var isGood = true
-    let bytes = values.withUnsafeBufferPointer { values in
+    let bytes = groups.withUnsafeBufferPointer { groups in
       [UInt8](unsafeUninitializedCapacity: size) { out, count in
-        isGood = fill(out, from: text, values)
+        isGood = fill(out, from: text, groups)
         count = isGood ? size : 0
       }
     }
@@ -68,30 +73,30 @@ public enum Base64URL {
 
   private static func fill(
     _ out: UnsafeMutableBufferPointer<UInt8>, from text: UnsafeBufferPointer<UInt8>,
-    _ values: UnsafeBufferPointer<UInt8>
+    _ groups: UnsafeBufferPointer<UInt32>
   ) -> Bool {
     var from = 0
     var to = 0
-    var seen: UInt8 = 0
+    var seen: UInt32 = 0
     while from + 4 <= text.count {
-      let (a, b) = (values[Int(text[from])], values[Int(text[from + 1])])
-      let (c, d) = (values[Int(text[from + 2])], values[Int(text[from + 3])])
-      // Only 255, the mark of a foreign byte, has the two upper bits.
-      seen |= a | b | c | d
-      out[to] = a << 2 | b >> 4
-      out[to + 1] = b << 4 | c >> 2
-      out[to + 2] = c << 6 | d
+      let group =
+        groups[Int(text[from])] | groups[256 + Int(text[from + 1])] | groups[512 + Int(text[from + 2])]
+        | groups[768 + Int(text[from + 3])]
+      seen |= group
+      out[to] = UInt8(truncatingIfNeeded: group >> 16)
+      out[to + 1] = UInt8(truncatingIfNeeded: group >> 8)
+      out[to + 2] = UInt8(truncatingIfNeeded: group)
       from += 4
       to += 3
     }
-    guard from < text.count else { return seen < 64 }
-    let (a, b) = (values[Int(text[from])], values[Int(text[from + 1])])
-    seen |= a | b
-    out[to] = a << 2 | b >> 4
-    guard from + 2 < text.count else { return seen < 64 && b & 15 == 0 }
-    let c = values[Int(text[from + 2])]
-    out[to + 1] = b << 4 | c >> 2
-    return (seen | c) < 64 && c & 3 == 0
+    guard from < text.count else { return seen >> 24 == 0 }
+    let third = from + 2 < text.count ? groups[512 + Int(text[from + 2])] : 0
+    let group = groups[Int(text[from])] | groups[256 + Int(text[from + 1])] | third
+    out[to] = UInt8(truncatingIfNeeded: group >> 16)
+    if from + 2 < text.count { out[to + 1] = UInt8(truncatingIfNeeded: group >> 8) }
+    // Bits beyond the last byte are a second spelling.
+    let left: UInt32 = from + 2 < text.count ? 0xFF : 0xFFFF
+    return (seen | group) >> 24 == 0 && group & left == 0
   }
 
   public static func hasOnlyItsLetters(_ text: String) -> Bool {

@@ -13,10 +13,17 @@ public struct Party: Hashable, Sendable, CustomStringConvertible {
   }
 
   public init?(urn: String) {
-    guard urn.hasPrefix(Self.prefix) else { return nil }
-    let parts = urn.dropFirst(Self.prefix.count).split(separator: ":", omittingEmptySubsequences: false)
-    guard parts.count == 2, let site = Name(parts[0]), let name = Name(parts[1]) else { return nil }
+    guard let parts = Self.parts(of: urn), parts.count == 2, let site = Name(parts[0]), let name = Name(parts[1]) else {
+      return nil
+    }
     self.init(site, name)
+  }
+
+  /// What stands between colons behind the prefix.
+  static func parts(of urn: String) -> [Substring]? {
+    guard urn.utf8.starts(with: prefix.utf8) else { return nil }
+    let rest = urn.utf8.dropFirst(prefix.utf8.count)
+    return rest.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false).map(Substring.init)
   }
 
   public var urn: String { "\(Self.prefix)\(site):\(name)" }
@@ -35,9 +42,7 @@ public enum Audience: Hashable, Sendable, CustomStringConvertible {
       self = .device(party)
       return
     }
-    guard urn.hasPrefix(Party.prefix) else { return nil }
-    let parts = urn.dropFirst(Party.prefix.count).split(separator: ":", omittingEmptySubsequences: false)
-    guard let site = Name(parts[0]) else { return nil }
+    guard let parts = Party.parts(of: urn), let site = Name(parts[0]) else { return nil }
     switch parts.count {
     case 1: self = .site(site)
     case 3 where parts[1] == "g":

@@ -71,14 +71,14 @@ public struct Topic: Hashable, Sendable {
 
   /// nil for a topic that is none of ours.
   public init?(_ text: String) {
-    let levels = text.split(separator: "/", omittingEmptySubsequences: false)
+    let levels = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map(Substring.init)
     guard levels.count >= 4, levels[0] == "posture", levels[1] == "v1", let site = Name(levels[2]),
-      let place = Self.place(levels[3...].map(String.init))
+      let place = Self.place(Array(levels[3...]))
     else { return nil }
     self.init(site, place)
   }
 
-  private static func place(_ levels: [String]) -> Place? {
+  private static func place(_ levels: [Substring]) -> Place? {
     switch (levels.count, levels[0], levels.last) {
     case (1, "trust", _): return .trust
     case (1, "revoked", _): return .revoked
@@ -94,7 +94,7 @@ public struct Topic: Hashable, Sendable {
     }
   }
 
-  private static func devicePlace(_ leaf: String, _ device: Name) -> Place? {
+  private static func devicePlace(_ leaf: Substring, _ device: Name) -> Place? {
     switch leaf {
     case "report": .report(device)
     case "event": .event(device)
