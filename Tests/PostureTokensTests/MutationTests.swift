@@ -2,6 +2,7 @@ import Glibc
 import Posture
 @testable import PostureTokens
 import Synchronization
+import PosturePlatform
 import TestKit
 import Testing
 

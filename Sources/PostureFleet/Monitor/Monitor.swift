@@ -132,15 +132,19 @@ public final class Monitor: Sendable {
 
   // MARK: The view
 
-  /// Twice a second what has changed; every ten seconds everything, for time alone changes states.
+  /// Twice a second what has changed, more seldom while all that the broker keeps is coming in, which changes every
+  /// device several times; every ten seconds everything, for time alone changes states.
   private func keepView() {
     var changes = RowChanges()
     var nextFull: Int64 = 0
+    var pauses = 0
     var nextTrend = Clock.wall + 10
     var nextPrune = Clock.wall + 60
     var isRemembered = false
     while !isStopped.load(ordering: .acquiring) {
       Clock.sleep(milliseconds: 500)
+      pauses += 1
+      guard linkState.isGathered || pauses % 4 == 1 else { continue }
       let now = Clock.wall
       let isFull = Clock.boottimeMilliseconds >= nextFull
       if isFull { nextFull = Clock.boottimeMilliseconds + 10_000 }

@@ -85,13 +85,22 @@ final class MonitorShard: Sendable {
     state.withLock { state in
       let names = all ? Array(state.fleet.devices.keys) : Array(state.changed)
       state.changed = []
-      let rows = names.compactMap { state.fleet.row(of: $0, at: now) }
-      return (rows, names.flatMap { Self.note($0, &state, at: now) })
+      var rows: [DeviceRow] = []
+      var remarks: [HistoryRemark] = []
+      rows.reserveCapacity(names.count)
+      for name in names {
+        guard let row = state.fleet.row(of: name, at: now) else { continue }
+        rows.append(row)
+        remarks += Self.note(name, row.conditions, &state, at: now)
+      }
+      return (rows, remarks)
     }
   }
 
-  private static func note(_ name: Name, _ state: inout State, at now: Int64) -> [HistoryRemark] {
-    let (old, new) = (state.noted[name] ?? [], state.fleet.breaches(of: name, at: now))
+  private static func note(
+    _ name: Name, _ conditions: [Condition], _ state: inout State, at now: Int64
+  ) -> [HistoryRemark] {
+    let (old, new) = (state.noted[name] ?? [], state.fleet.breaches(of: name, conditions))
     // Most devices, most of the time.
     if old.isEmpty && new.isEmpty { return [] }
     let begun = new.filter { breach in !old.contains { $0.breach == breach.breach && $0.chain == breach.chain } }

@@ -179,9 +179,9 @@ public struct Fleet: Sendable {
   /// The newest report as it was signed.
   public func report(of name: Name) -> [UInt8]? { reports[name] }
 
-  /// What waits for an operator at one device.
-  public func breaches(of name: Name, at now: Int64) -> [OpenBreach] {
-    devices[name].map { $0.breaches(status(of: $0, at: now).conditions) } ?? []
+  /// What waits for an operator at one device in such a condition.
+  func breaches(of name: Name, _ conditions: [Condition]) -> [OpenBreach] {
+    devices[name]?.breaches(conditions) ?? []
   }
 
   /// How many devices stand where, at `now`; every standing is listed.

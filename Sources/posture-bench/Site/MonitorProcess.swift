@@ -39,25 +39,24 @@ final class MonitorProcess {
 
   /// Waits until it shows a verdict for each of so many devices; seconds since it was started.
   func waitForVerdicts(_ devices: Int) throws(BenchError) -> Double {
-    try wait("verdicts") { verdicts == devices }
+    try wait("verdicts") { verdicts == devices ? 1 : 0 }
     return age
   }
 
   /// Waits until it has verified so many messages; seconds since it was started.
   func waitForMessages(_ count: Int) throws(BenchError) -> Double {
-    try wait("messages") { verified >= count }
+    try wait("messages") { Double(verified) / Double(max(1, count)) }
     return age
   }
 
-  /// Asking costs the monitor time that it would rather have for its messages.
-  private static let step: Int64 = 200
-
-  private func wait(_ what: String, _ isDone: () -> Bool) throws(BenchError) {
-    while !isDone() {
+  /// Waits until `share` is 1. Asking costs the monitor time that it would rather have for its messages, so it is asked
+  /// seldom until the end is near.
+  private func wait(_ what: String, _ share: () -> Double) throws(BenchError) {
+    while case let done = share(), done < 1 {
       guard child.isRunning, age < 240 else {
         throw BenchError("the monitor did not come to its \(what): \(verified) verified, verdicts of \(verdicts ?? 0)")
       }
-      Clock.sleep(milliseconds: Self.step)
+      Clock.sleep(milliseconds: done < 0.85 ? 200 : 20)
     }
   }
 
