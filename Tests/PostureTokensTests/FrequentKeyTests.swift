@@ -65,6 +65,40 @@ import Testing
     #expect(!multiples.verifies((one + one)[...], digest: []))
   }
 
+  /// Times its inverse every number is one: by adding and doubling, which the inverse does not do.
+  @Test func `inverses modulo the order`() {
+    let seed = UInt64.random(in: 0...(.max))
+    var numbers = SplitMix(seed)
+    var below = GroupOrder.value
+    below.a -= 1
+    let random = (0..<300).map { _ in Self.reduced(GroupOrder.Number(bytes: Self.bytes(&numbers, 32)[...])) }
+    for number in [.one, GroupOrder.Number(a: 2, b: 0, c: 0, d: 0), below] + random {
+      #expect(Self.product(number, GroupOrder.inverse(of: number)) == .one, "seed \(seed)")
+      #expect(GroupOrder.Number(bytes: number.bytes[...]) == number)
+    }
+  }
+
+  private static func reduced(_ number: GroupOrder.Number) -> GroupOrder.Number {
+    var rest = number
+    return rest.subtract(GroupOrder.value) ? number : rest
+  }
+
+  private static func product(_ one: GroupOrder.Number, _ other: GroupOrder.Number) -> GroupOrder.Number {
+    var product = GroupOrder.Number.zero
+    for bit in other.bytes.flatMap({ byte in (0..<8).reversed().map { byte >> $0 & 1 } }) {
+      product = sum(product, product)
+      if bit == 1 { product = sum(product, one) }
+    }
+    return product
+  }
+
+  private static func sum(_ one: GroupOrder.Number, _ other: GroupOrder.Number) -> GroupOrder.Number {
+    var sum = one
+    let carry = sum.add(other)
+    var rest = sum
+    return rest.subtract(GroupOrder.value) && !carry ? sum : rest
+  }
+
   @Test func `coordinates of no point have no multiples`() throws {
     let ones = [UInt8](repeating: 0xFF, count: 32)
     #expect(PointMultiples(JWK(x: ones, y: ones)!) == nil)

@@ -12,16 +12,13 @@ final class PointMultiples: @unchecked Sendable {
   private let curve: OpaquePointer
   /// The curve with the key's point in place of its base point.
   private let multiples: OpaquePointer
-  private let montgomery: OpaquePointer
-  /// The order less two: to its power, modulo the order, a number is its own inverse (Fermat).
-  private let inverter: OpaquePointer
 
   /// nil where the library does not help, or the coordinates are those of no point of the curve.
   init?(_ point: JWK) {
     guard let curve = EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1), let multiples = EC_GROUP_dup(curve),
-      let order = EC_GROUP_get0_order(curve), let inverter = BN_dup(order), let montgomery = BN_MONT_CTX_new()
+      let order = EC_GROUP_get0_order(curve)
     else { return nil }
-    (self.curve, self.multiples, self.inverter, self.montgomery) = (curve, multiples, inverter, montgomery)
+    (self.curve, self.multiples) = (curve, multiples)
     let (generator, context) = (EC_POINT_new(curve), BN_CTX_new())
     defer {
       EC_POINT_free(generator)
@@ -30,8 +27,7 @@ final class PointMultiples: @unchecked Sendable {
     let bytes = [0x04] + point.x + point.y
     guard context != nil, EC_POINT_oct2point(curve, generator, bytes, bytes.count, context) == 1,
       EC_GROUP_set_generator(multiples, generator, order, EC_GROUP_get0_cofactor(curve)) == 1,
-      copenssl_precompute(multiples) == 1, BN_sub_word(inverter, 2) == 1,
-      BN_MONT_CTX_set(montgomery, order, context) == 1
+      copenssl_precompute(multiples) == 1
     else {
       ERR_clear_error()
       return nil
@@ -39,8 +35,6 @@ final class PointMultiples: @unchecked Sendable {
   }
 
   deinit {
-    BN_MONT_CTX_free(montgomery)
-    BN_free(inverter)
     EC_GROUP_free(multiples)
     EC_GROUP_free(curve)
   }
@@ -54,7 +48,9 @@ final class PointMultiples: @unchecked Sendable {
     guard let r = Self.number(signature.prefix(32), context), let s = Self.number(signature.suffix(32), context),
       isInRange(r), isInRange(s), let e = Self.number(digest[...], context)
     else { return false }
-    let result = sum(e, r, s, context).map { BN_cmp($0, r) == 0 }
+    // OpenSSL's own inverse would take as long as both multiplications.
+    let inverse = GroupOrder.inverse(of: GroupOrder.Number(bytes: signature.suffix(32))).bytes
+    let result = Self.number(inverse[...], context).flatMap { sum(e, r, $0, context) }.map { BN_cmp($0, r) == 0 }
     if result == nil { ERR_clear_error() }
     return result ?? false
   }
@@ -70,7 +66,7 @@ final class PointMultiples: @unchecked Sendable {
 
   /// The x coordinate, modulo the order, of e/s times the base point and r/s times the key's; nil at infinity.
   private func sum(
-    _ e: OpaquePointer, _ r: OpaquePointer, _ s: OpaquePointer, _ context: OpaquePointer
+    _ e: OpaquePointer, _ r: OpaquePointer, _ inverse: OpaquePointer, _ context: OpaquePointer
   ) -> OpaquePointer? {
     let order = EC_GROUP_get0_order(curve)
     let (base, point) = (EC_POINT_new(curve), EC_POINT_new(multiples))
@@ -78,8 +74,7 @@ final class PointMultiples: @unchecked Sendable {
       EC_POINT_free(base)
       EC_POINT_free(point)
     }
-    guard let inverse = BN_CTX_get(context), let factor = BN_CTX_get(context), let x = BN_CTX_get(context),
-      BN_mod_exp_mont(inverse, s, inverter, order, context, montgomery) == 1,
+    guard let factor = BN_CTX_get(context), let x = BN_CTX_get(context),
       BN_mod_mul(factor, e, inverse, order, context) == 1,
       EC_POINT_mul(curve, base, factor, nil, nil, context) == 1,
       BN_mod_mul(factor, r, inverse, order, context) == 1,
