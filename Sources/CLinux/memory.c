@@ -9,6 +9,11 @@
 
 void clinux_trim_memory(void) { malloc_trim(0); }
 
+void clinux_grow_memory(int step, int keep) {
+  mallopt(M_TOP_PAD, step);
+  mallopt(M_TRIM_THRESHOLD, keep);
+}
+
 long clinux_find(const void *bytes, long count, const void *needle, long length) {
   const char *found = memmem(bytes, count, needle, length);
   return found ? found - (const char *)bytes : -1;

@@ -61,6 +61,7 @@ struct MonitorVerb: Verb {
       throw HomeError(.refused, "\(tokenFile ?? ""): shorter than 16 bytes")
     }
     let path = try history ?? Home.prepareHistory(home)
+    Heap.expectBursts()
     let monitor = try Monitor(home, history: try SQLiteHistory(path: path), settings)
     let asker = allowsRecheck ? try RecheckAsker(home) : nil
     let listener = try address.listen()

@@ -37,8 +37,12 @@ public struct UnverifiedToken: Sendable {
   /// Throws unless it is `key` that signed this.
   func verify(by key: PublicKey) throws(TokenError) {
     guard key.kid == kid else { throw TokenError(.unknownKey, kid) }
-    let verifies = kind == .credential ? FrequentKeys.verifies : Verifier.verifies
-    guard verifies(signature[...], SHA256.digest(of: bytes[..<signed]), key.jwk) else { throw TokenError(.signature) }
+    let digest = SHA256.digest(of: bytes[..<signed])
+    let isGood =
+      kind == .credential
+      ? FrequentKeys.verifies(signature[...], digest: digest, by: key)
+      : Verifier.verifies(signature[...], digest: digest, by: key.jwk)
+    guard isGood else { throw TokenError(.signature) }
   }
 
   /// For tokens that bring the credential of their signer along.

@@ -17,27 +17,34 @@ enum FrequentKeys {
   static let threshold = 400
   /// A site has one issuer, or a handful.
   private static let cap = 16
-  private static let entries = Mutex<[JWK: Entry]>([:])
+  /// By kid.
+  private static let entries = Mutex<[String: Entry]>([:])
 
   /// As ``Verifier/verifies(_:digest:by:)``.
-  static func verifies(_ signature: ArraySlice<UInt8>, digest: [UInt8], by point: JWK) -> Bool {
-    switch entries.withLock({ ask(for: point, &$0) }) {
+  static func verifies(_ signature: ArraySlice<UInt8>, digest: [UInt8], by key: PublicKey) -> Bool {
+    switch entries.withLock({ ask(for: key.kid, &$0) }) {
     case .ready(let multiples): return multiples.verifies(signature, digest: digest)
-    case .asked(Self.threshold): make(point)
+    case .asked(Self.threshold): make(key)
     case .asked, .inTheMaking, .impossible: break
     }
-    return Verifier.verifies(signature, digest: digest, by: point)
+    return Verifier.verifies(signature, digest: digest, by: key.jwk)
   }
 
-  private static func ask(for point: JWK, _ entries: inout [JWK: Entry]) -> Entry {
-    if entries[point] == nil, entries.count >= cap { entries = [:] }
-    guard case .asked(let times) = entries[point] ?? .asked(times: 0) else { return entries[point] ?? .impossible }
-    entries[point] = times + 1 < threshold ? .asked(times: times + 1) : .inTheMaking
-    return .asked(times: times + 1)
+  private static func ask(for kid: String, _ entries: inout [String: Entry]) -> Entry {
+    let times: Int
+    switch entries[kid] {
+    case .asked(let before): times = before + 1
+    case let entry?: return entry
+    case nil:
+      times = 1
+      if entries.count >= cap { entries = [:] }
+    }
+    entries[kid] = times < threshold ? .asked(times: times) : .inTheMaking
+    return .asked(times: times)
   }
 
-  private static func make(_ point: JWK) {
-    let made = PointMultiples(point)
-    entries.withLock { $0[point] = made.map(Entry.ready) ?? .impossible }
+  private static func make(_ key: PublicKey) {
+    let made = PointMultiples(key.jwk)
+    entries.withLock { $0[key.kid] = made.map(Entry.ready) ?? .impossible }
   }
 }

@@ -32,12 +32,30 @@ enum GroupOrder {
       return borrow
     }
 
-    /// `top`: the bit that comes in.
-    mutating func halve(top: Bool = false) {
-      a = a >> 1 | b << 63
-      b = b >> 1 | c << 63
-      c = c >> 1 | d << 63
-      d = d >> 1 | (top ? 1 << 63 : 0)
+    /// Divides by two to the `count` (1 to 63) in place, downwards. `top`: what comes in above.
+    mutating func halve(_ count: Int, top: UInt64 = 0) {
+      a = a &>> count | b &<< (64 - count)
+      b = b &>> count | c &<< (64 - count)
+      c = c &>> count | d &<< (64 - count)
+      d = d &>> count | top &<< (64 - count)
+    }
+
+    /// Adds so many times the order in place, `multiple` below two to the 63rd; what does not fit.
+    fileprivate mutating func add(order multiple: UInt64) -> UInt64 {
+      var carry: UInt64 = 0
+      a = Self.sum(a, multiple, times: GroupOrder.value.a, &carry)
+      b = Self.sum(b, multiple, times: GroupOrder.value.b, &carry)
+      c = Self.sum(c, multiple, times: GroupOrder.value.c, &carry)
+      d = Self.sum(d, multiple, times: GroupOrder.value.d, &carry)
+      return carry
+    }
+
+    private static func sum(_ x: UInt64, _ y: UInt64, times z: UInt64, _ carry: inout UInt64) -> UInt64 {
+      let product = y.multipliedFullWidth(by: z)
+      let (sum, one) = product.low.addingReportingOverflow(x)
+      let (total, two) = sum.addingReportingOverflow(carry)
+      carry = product.high &+ (one ? 1 : 0) &+ (two ? 1 : 0)
+      return total
     }
 
     private static func sum(_ x: UInt64, _ y: UInt64, _ carry: inout Bool) -> UInt64 {
@@ -57,6 +75,9 @@ enum GroupOrder {
 
   static let value = Number(
     a: 0xF3B9_CAC2_FC63_2551, b: 0xBCE6_FAAD_A717_9E84, c: 0xFFFF_FFFF_FFFF_FFFF, d: 0xFFFF_FFFF_0000_0000)
+
+  /// Times the order it is -1, modulo two to the 64th (as in Montgomery's reduction).
+  private static let negativeInverse: UInt64 = 0xCCD1_C8AA_EE00_BC4F
 
   /// By halving and subtracting (the binary form of Euclid's algorithm), for `number` from 1 to the order less one. The
   /// time depends on the number: for public ones only.
@@ -81,9 +102,11 @@ enum GroupOrder {
 
   private static func makeOdd(_ u: inout Number, _ x: inout Number) {
     while u.isEven {
-      u.halve()
-      let carry = x.isEven ? false : x.add(value)
-      x.halve(top: carry)
+      let count = min(u.a.trailingZeroBitCount, 63)
+      u.halve(count)
+      // So many times the order are added that the lowest bits become zeros.
+      let top = x.add(order: x.a &* negativeInverse & (1 &<< count - 1))
+      x.halve(count, top: top)
     }
   }
 

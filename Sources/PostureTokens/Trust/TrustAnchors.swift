@@ -12,7 +12,7 @@ public struct TrustAnchors: Sendable {
   /// Rotations that were accepted, oldest first.
   public private(set) var rotations: [String] = []
   /// Issuers seen before, by the text of their credential: thousands of credentials bring the same one along.
-  private var issuers: [[UInt8]: Credential] = [:]
+  private var issuers: [String: Credential] = [:]
   private static let rememberedIssuers = 64
 
   public init(root: JWK) throws(KeyError) {
@@ -77,15 +77,14 @@ public struct TrustAnchors: Sendable {
 
   /// The issuer whose credential another token brings along.
   mutating func issuer(_ text: String) throws(TokenError) -> Credential {
-    let bytes = Array(text.utf8)
-    if let known = issuers[bytes] { return known }
-    let token = try TokenDecoder.decode(bytes, kinds: [.credential])
+    if let known = issuers[text] { return known }
+    let token = try TokenDecoder.decode(text, kinds: [.credential])
     let claims = try token.unverifiedClaims(CredentialClaims.init(claims:))
     guard claims.issuerCredential == nil else { throw TokenError(.depth) }
     let issuer = try rootSigned(token, claims)
     guard issuer.grant.role == .issuer else { throw TokenError(.role, "not an issuer") }
     if issuers.count >= Self.rememberedIssuers { issuers = [:] }
-    issuers[bytes] = issuer
+    issuers[text] = issuer
     return issuer
   }
 

@@ -63,7 +63,7 @@ struct MonitorBench: Bench {
 
   /// The same to one that has been there before.
   private func restart(_ site: BenchSite, _ kits: [DeviceKit], _ empty: Int) throws(BenchError) -> [Figure] {
-    let (run, floor) = try Floor.around(kits[0]) { () throws(BenchError) in try restarted(site) }
+    let (run, floor) = try restarts(site, kits[0])
     let report = Double(kits[0].report.utf8.count)
     let bytes = Double(run.memory - empty) / Double(devices) - report
     return [
@@ -80,10 +80,27 @@ struct MonitorBench: Bench {
     ]
   }
 
-  /// Seconds until everything was taken in and until it is all shown, milliseconds of CPU time until then, and bytes.
-  private func restarted(
-    _ site: BenchSite
-  ) throws(BenchError) -> (taken: Double, complete: Double, cpu: Double, memory: Int) {
+  /// What one of them came to.
+  private struct Restart {
+    /// Seconds until everything was taken in.
+    var taken: Double
+    /// Seconds until it is all shown.
+    var complete: Double
+    /// Milliseconds of CPU time until everything was taken in.
+    var cpu: Double
+    /// Bytes, after a while.
+    var memory: Int
+  }
+
+  /// Of three the one in the middle, as they stand to their floors: each takes two seconds, and a second of somebody else's
+  /// work on the machine would be all there is to see.
+  private func restarts(_ site: BenchSite, _ kit: DeviceKit) throws(BenchError) -> (Restart, Floor) {
+    var runs: [(Restart, Floor)] = []
+    for _ in 0..<3 { runs.append(try Floor.around(kit) { () throws(BenchError) in try restarted(site) }) }
+    return runs.sorted { $0.0.taken * $0.1.rate < $1.0.taken * $1.1.rate }[1]
+  }
+
+  private func restarted(_ site: BenchSite) throws(BenchError) -> Restart {
     let broker = ProcessReading.cpu(of: site.broker.pid)
     let monitor = try MonitorProcess(posturectl, site)
     defer { monitor.end() }
@@ -92,7 +109,7 @@ struct MonitorBench: Bench {
     let complete = try monitor.waitForVerdicts(devices)
     // It tidies up after the burst.
     Clock.sleep(milliseconds: 3_000)
-    return (taken, complete, cpu, monitor.memory)
+    return Restart(taken: taken, complete: complete, cpu: cpu, memory: monitor.memory)
   }
 
   /// Reports as they come, new ones each, from a broker that is fed at the same time.
