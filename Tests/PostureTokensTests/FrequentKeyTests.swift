@@ -71,7 +71,7 @@ import Testing
     var numbers = SplitMix(seed)
     var below = GroupOrder.value
     below.a -= 1
-    let random = (0..<300).map { _ in Self.reduced(GroupOrder.Number(bytes: Self.bytes(&numbers, 32)[...])) }
+    let random = (0..<100).map { _ in Self.reduced(GroupOrder.Number(bytes: Self.bytes(&numbers, 32)[...])) }
     // Of these all bits but one are zeros: many are halved away at once.
     let powers = (0..<256).map { bit in
       GroupOrder.Number(bytes: (0..<32).map { 31 - $0 == bit / 8 ? UInt8(1) << (bit % 8) : 0 }[...])
