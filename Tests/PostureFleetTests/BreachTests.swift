@@ -1,10 +1,10 @@
 import Glibc
-import Posture
 import PosturePlatform
 import PostureTokens
 import TestKit
 import Testing
 
+@testable import Posture
 @testable import PostureFleet
 
 /// What has to be looked at by an operator: how it begins, lasts, and ends.
@@ -68,12 +68,46 @@ import Testing
     #expect(conditions(device([known, report(1, eseq: 9), .acknowledged])).isEmpty)
     // The new one has to begin at its beginning.
     #expect(conditions(device([known, report(2, eseq: 2, chain: "B")])) == [.chainBroken])
-    let whole = device([known, report(2, eseq: 1, chain: "B"), event(link(1), chain: "B")])
-    #expect(conditions(whole).isEmpty)
+    // Which is an event that says why there is a new one.
+    let first = { (content: EventLink.Content) in event(link(1, content: content), chain: "B") }
+    #expect(conditions(device([known, report(2, eseq: 1, chain: "B"), first(.start(reason: "newKey"))])).isEmpty)
+    #expect(conditions(device([known, report(2, eseq: 1, chain: "B"), first(.gap(first: 1))])).isEmpty)
+    #expect(conditions(device([known, report(2, eseq: 1, chain: "B"), first(.change)])) == [.chainBroken])
+    #expect(conditions(device([known, report(2, eseq: 0, chain: "B")])) == [.chainBroken])
     for breach in [Breach.equivocation, .cloned] {
       let key = Observation.breached(OpenBreach(breach, chain: "", text: "seen before"))
       #expect(conditions(device([key, report(2, eseq: 2, chain: "B")])) == [breach.condition!])
     }
+  }
+
+  /// No moment of grace between them, in which the device would look whole.
+  @Test func `a broken chain is not left behind by beginning another`() {
+    let forked = [event(link(1, content: .start(reason: "enrolled"))), event(link(2)), event(link(2, digest: "other"))]
+    let known = Observation.breached(OpenBreach(.chainBroken, chain: "A", text: "events missing: 3-4"))
+    for broken in [forked, [known]] {
+      let left = broken + [report(1, eseq: 2), report(2, eseq: 0, chain: "B")]
+      #expect(conditions(device(left), at: 101) == [.chainBroken])
+      let begun = event(link(1, content: .start(reason: "lostStore")), chain: "B")
+      #expect(conditions(device(left + [begun]), at: 101).isEmpty)
+    }
+  }
+
+  @Test func `a chain that is dropped for one without events is missed`() {
+    let left = [report(1, eseq: 0), report(2, eseq: 0, chain: "B")]
+    #expect(conditions(device(left)) == [.chainBroken])
+    #expect(conditions(device([report(1, eseq: 0)])).isEmpty)
+  }
+
+  @Test func `what a device declares lost has no bound, and breaks nothing`() {
+    let most = ClaimReader.counts.upperBound
+    var state = device([report(1, eseq: most)])
+    for number in Int64(0)..<1_100 {
+      state.observe(
+        event(link(most - number, prev: "e\(number)", digest: "g\(number)", content: .gap(first: 2))), at: 100)
+    }
+    for number in Int64(0)..<300 { state.observe(event(link(2_000 + 2 * number, content: .gap(first: 1))), at: 100) }
+    #expect(state.declaredLost > 0)
+    #expect(state.declared != nil)
   }
 
   @Test func `a declared loss is a warning, told until it is accepted`() {

@@ -133,6 +133,36 @@ private func permutations<Element>(_ items: [Element]) -> [[Element]] {
     #expect(conditions(good + births([20]) + wills + births([21])) == [])
   }
 
+  /// What was made before the newest one anybody can send again.
+  @Test func `what comes again is no second machine`() {
+    let day: Int64 = 86_400
+    let old = live(report(1, at: start - day, boot: "a"))
+    let newest = [enrolled, kept(report(9, boot: "b"))]
+    #expect(conditions(newest + [old, live(report(10, boot: "b"))]) == [])
+    #expect(
+      conditions(
+        [enrolled, old] + newest + [live(report(10, boot: "b")), live(report(2, at: start - 100, boot: "a"))]) == [])
+    func birth(_ number: Int64, at issued: Int64) -> Observation {
+      .presence(
+        PresenceFacts(kid: "k1", connection: "c\(number)", number: number, isOnline: true, issued: issued))
+    }
+    let births = (1...3).map { birth($0, at: start - day) }
+    #expect(conditions(newest + [live(report(10)), birth(20, at: start)] + births) == [])
+    let doubled = (1...3).map { birth($0, at: start + $0) }
+    #expect(conditions(newest + [live(report(10)), birth(20, at: start)] + doubled) == [.cloned])
+  }
+
+  @Test func `a report of the future has no age of its own`() {
+    let ahead = report(1, at: start + 86_400, expires: start + 90_300)
+    #expect(conditions([enrolled, kept(ahead)]) == [.ageUnproven])
+    #expect(conditions([enrolled, live(ahead)]).isEmpty)
+    let later = DeviceStatus(device([enrolled, live(ahead)]), at: start + 4_000, key: .good)
+    #expect(later.conditions == [.stale])
+    #expect(later.age == 3_990)
+    // Clocks differ a little.
+    #expect(conditions([enrolled, kept(report(1, at: start + 60))]).isEmpty)
+  }
+
   @Test func `silence follows staleness`() {
     #expect(conditions([enrolled, live(report(1))], at: start + 7_820) == [.silent, .stale])
   }
@@ -146,6 +176,9 @@ private func permutations<Element>(_ items: [Element]) -> [[Element]] {
   @Test func `the next good report ends unverifiable, and other topics do not start it`() {
     #expect(conditions([enrolled, .rejected(code: "x", onReport: true), live(report(1))]).isEmpty)
     #expect(conditions([enrolled, live(report(1)), .rejected(code: "x", onReport: false)]).isEmpty)
+    // The same one is back on its topic.
+    #expect(
+      conditions([enrolled, live(report(1)), .rejected(code: "x", onReport: true), kept(report(1))]).isEmpty)
   }
 
   @Test func `an older report never replaces a newer one`() {
@@ -154,6 +187,24 @@ private func permutations<Element>(_ items: [Element]) -> [[Element]] {
     #expect(state.replays == 1)
     let rotated = device([live(report(900, .fail)), live(report(1, .pass, kid: "k2", keyIssued: 2)), live(report(901))])
     #expect(rotated.report?.kid == "k2")
+    // A credential that is renewed makes no report newer.
+    let renewed = device([live(report(2, .fail)), live(report(1, .pass, keyIssued: 5))])
+    #expect(renewed.report?.seq == 2)
+  }
+
+  @Test func `an older credential changes nothing`() {
+    let old = Observation.enrolled(kid: "k1", issued: 0, expires: start + 1, groups: ["mill"])
+    let state = device([enrolled, old, old])
+    #expect(state.groups == ["lathe"])
+    #expect(state.expires == start + 1_000_000)
+  }
+
+  @Test func `the presence of a key that was given up says nothing`() {
+    let next = Observation.enrolled(kid: "k2", issued: 2, expires: start + 1_000_000, groups: [])
+    let state = device([enrolled, presence(9, online: true), next, presence(1, online: false, kid: "k2")])
+    #expect(state.isOnline == false)
+    #expect(state.challenge == nil)
+    #expect(device([enrolled, next, presence(9, online: true)]).isOnline == true)
   }
 
   @Test func `offline cancels online up to its number and nothing later`() {
@@ -222,6 +273,37 @@ private func permutations<Element>(_ items: [Element]) -> [[Element]] {
       conditions([enrolled, before, after, event(1, chain: "B"), event(2, chain: "B")], at: start + 100).isEmpty)
   }
 
+  @Test(arguments: [Int64.min, -1, 0, 253_402_300_800, 9_007_199_254_740_991, .max])
+  func `a date that is none is left out`(_ since: Int64) {
+    let evidence: JSON = [
+      "findings": [["code": "emptyPassword", "severity": "high", "observed": "", "since": .integer(since)]]
+    ]
+    #expect(EvidenceReading(evidence).worst(1).map(\.since) == [nil])
+  }
+
+  @Test func `findings that come and go change no verdict`() {
+    func verdict(from: Verdict?, to: Verdict) -> Verdict? {
+      let change = EventClaims.Change(
+        from: from, to: to, policy: "entry", report: 2, appeared: [], resolved: [], leftOut: 0)
+      let claims = EventClaims(
+        issuer: Party(Name("site")!, name), issuedAt: start, clock: .synced, chain: "chain-of-test", number: 2,
+        previous: String(repeating: "A", count: 43), body: .change(change))
+      return EventFacts(claims, kid: "k1", digest: "e2").verdict
+    }
+    #expect(verdict(from: .fail, to: .fail) == nil)
+    #expect(verdict(from: .pass, to: .fail) == .fail)
+    #expect(verdict(from: nil, to: .fail) == .fail)
+  }
+
+  /// One more than a reader of JSON keeps exactly, or than can be counted on from.
+  @Test(arguments: [Int64.max, 1 << 62, 1 << 53])
+  func `a number of an event is one that can be counted on from`(_ number: Int64) {
+    let claims = EventClaims(
+      issuer: Party(Name("site")!, name), issuedAt: start, clock: .synced, chain: "chain-of-test", number: number,
+      previous: String(repeating: "A", count: 43), body: .gap(first: 2, head: String(repeating: "A", count: 43)))
+    #expect(throws: ClaimError(.range, "eseq")) { try EventClaims(claims: claims.claims) }
+  }
+
   @Test func `an acknowledgement ends a breach`() {
     let broken = [enrolled, live(report(1)), live(report(1, digest: "other")), event(2), event(2, digest: "fork")]
     #expect(conditions(broken).contains(.equivocation))
@@ -231,7 +313,9 @@ private func permutations<Element>(_ items: [Element]) -> [[Element]] {
   @Test func `a long chain costs bounded memory and stays whole`() {
     var chain = EventChain()
     for eseq in Int64(1)...10_000 {
-      chain.add(EventLink(eseq: eseq, digest: "e\(eseq)", prev: eseq == 1 ? nil : "e\(eseq - 1)"))
+      let content: EventLink.Content = eseq == 1 ? .start(reason: "enrolled") : .change
+      chain.add(
+        EventLink(eseq: eseq, digest: "e\(eseq)", prev: eseq == 1 ? nil : "e\(eseq - 1)", content: content))
     }
     #expect(!chain.isForked)
     #expect(chain.missing(fromStart: true).isEmpty)

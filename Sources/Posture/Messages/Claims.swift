@@ -29,7 +29,8 @@ public struct ClaimError: Error, Hashable, Sendable, CustomStringConvertible {
 struct ClaimReader {
   /// 1970 itself up to the end of the year 9999; 0 is no date but a clock that was never set.
   static let dates: ClosedRange<Int64> = 1...253_402_300_799
-  static let counts: ClosedRange<Int64> = 0...Int64.max
+  /// Those that every reader of JSON keeps exactly (RFC 8259 section 6), and that can still be added to.
+  static let counts: ClosedRange<Int64> = 0...(1 << 53 - 1)
 
   private let claims: JSON
   private let prefix: String
@@ -152,4 +153,9 @@ extension String {
   fileprivate var hasZero: Bool {
     utf8.withContiguousStorageIfAvailable { $0.contains(0) } ?? utf8.contains(0)
   }
+}
+
+extension Int64 {
+  /// Whether it can be a date: seconds since the epoch, up to the year 9999.
+  package var isDate: Bool { ClaimReader.dates.contains(self) }
 }

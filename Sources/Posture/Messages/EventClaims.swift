@@ -90,7 +90,7 @@ public struct EventClaims: Hashable, Sendable {
     issuedAt = try reader.date("iat")
     clock = try reader.word("clk")
     chain = try reader.text("chain", 8...88)
-    number = try reader.integer("eseq", in: 1...Int64.max)
+    number = try reader.integer("eseq", in: 1...ClaimReader.counts.upperBound)
     previous = reader.optional("prev") == nil ? nil : try reader.base64url("prev", 43...43)
     body = try Body(reader, number: number)
     let isFirst: Bool
@@ -124,7 +124,7 @@ extension EventClaims.Body {
       guard number == 1 else { throw reader.error(.conflict, "eseq") }
       self = .start(try reader.word("reason"))
     case .gap:
-      let first = try reader.integer("first", in: 1...Int64.max)
+      let first = try reader.integer("first", in: 1...ClaimReader.counts.upperBound)
       guard first <= number else { throw reader.error(.conflict, "first") }
       self = .gap(first: first, head: try reader.base64url("head", 43...43))
     }

@@ -30,7 +30,7 @@ public struct PolicyClaims: Hashable, Sendable {
     audience = try reader.audience()
     guard audience.policyTopic != nil else { throw reader.error(.value, "aud") }
     if let issuer, issuer.site != audience.site { throw reader.error(.conflict, "aud") }
-    version = try reader.integer("ver", in: 1...Int64.max)
+    version = try reader.integer("ver", in: 1...ClaimReader.counts.upperBound)
     issuedAt = try reader.date("iat")
     expires = try reader.optionalEnd(after: issuedAt, life: Self.longestLife)
     let json = try reader.value("policy")

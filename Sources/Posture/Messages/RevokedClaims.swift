@@ -31,7 +31,7 @@ public struct RevokedClaims: Hashable, Sendable {
   public init(claims: JSON) throws(ClaimError) {
     let reader = try ClaimReader(claims)
     issuer = try reader.party("iss")
-    version = try reader.integer("ver", in: 1...Int64.max)
+    version = try reader.integer("ver", in: 1...ClaimReader.counts.upperBound)
     parts = Int(try reader.integer("parts", in: 1...Int64(Self.mostParts)))
     part = Int(try reader.integer("part", in: 0...Int64(Self.mostParts - 1)))
     guard part < parts else { throw reader.error(.conflict, "part") }

@@ -57,7 +57,7 @@ public struct TrustClaims: Hashable, Sendable {
   public init(claims: JSON) throws(ClaimError) {
     let reader = try ClaimReader(claims)
     issuer = try reader.party("iss")
-    version = try reader.integer("ver", in: 1...Int64.max)
+    version = try reader.integer("ver", in: 1...ClaimReader.counts.upperBound)
     issuedAt = try reader.date("iat")
     expires = try reader.end(after: issuedAt, life: Self.longestLife)
     authorized = try Self.authorized(reader, site: issuer.site)
@@ -85,7 +85,7 @@ public struct TrustClaims: Hashable, Sendable {
     guard reader.optional("revoked") != nil else { return nil }
     let list = try reader.object("revoked")
     return RevokedList(
-      version: try list.integer("ver", in: 1...Int64.max),
+      version: try list.integer("ver", in: 1...ClaimReader.counts.upperBound),
       parts: Int(try list.integer("parts", in: 1...Int64(RevokedClaims.mostParts))),
       digest: try list.base64url("digest", 43...43))
   }

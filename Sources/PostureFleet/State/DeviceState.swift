@@ -1,4 +1,5 @@
 public import Posture
+import PostureTokens
 
 /// All that is remembered of one device. Built from observations; what follows from it at a point of time is ``DeviceStatus``.
 public struct DeviceState: Sendable {
@@ -14,12 +15,15 @@ public struct DeviceState: Sendable {
     var machine: String?
     /// The starts of the machine, in the order in which they were heard of.
     var boots: [String] = []
+    /// When the newest report was made.
+    var reported: Int64 = 0
     var isEquivocal = false
     var isCloned = false
 
-    /// A machine that was started again does not come back as it was before: then it is another one.
-    fileprivate mutating func see(boot: String?) {
-      guard let boot, boot != boots.last else { return }
+    /// A machine that was started again does not come back as it was before: then it is another one. A report made
+    /// before the newest one tells nothing: anybody can send it again.
+    fileprivate mutating func see(boot: String?, made: Int64) {
+      guard let boot, boot != boots.last, made >= reported - Moment.leeway else { return }
       if boots.contains(boot) { isCloned = true }
       boots.removeAll { $0 == boot }
       boots.append(boot)
@@ -86,6 +90,8 @@ public struct DeviceState: Sendable {
   private mutating func enrol(_ kid: String, _ issued: Int64, _ expires: Int64, _ groups: [String]) {
     let isNewest = keys.values.allSatisfy { $0.issued <= issued }
     withKey(kid) {
+      // The broker may bring an older one again.
+      if issued < $0.issued { return }
       $0.issued = issued
       $0.expires = expires
     }
@@ -105,7 +111,8 @@ public struct DeviceState: Sendable {
     withKey(facts.kid) { key in
       let sight = key.reports.see(facts.seq, facts.digest)
       if sight == .conflict { key.isEquivocal = true }
-      if sight != .duplicate, !isRetained { key.see(boot: facts.boot) }
+      if sight != .duplicate, !isRetained { key.see(boot: facts.boot, made: facts.issued) }
+      key.reported = max(key.reported, facts.issued)
       if let machine = facts.machine {
         if let known = key.machine, known != machine { key.isCloned = true }
         key.machine = key.machine ?? machine
@@ -116,6 +123,7 @@ public struct DeviceState: Sendable {
     defer { noteMissing(at: now) }
     if let report, report.kid == facts.kid, report.seq == facts.seq {
       isAged = isAged || !isRetained || isProven
+      badReport = nil
       return
     }
     guard report.map(facts.isNewer) ?? true else {
@@ -131,6 +139,10 @@ public struct DeviceState: Sendable {
     isAged = !isRetained || isProven
   }
 
+  /// Whether what the newest report says of its time can be believed: its clock is trusted, and it did not come before
+  /// it was made.
+  var isDated: Bool { report.map { $0.expires != nil && $0.issued <= received + Moment.leeway } ?? false }
+
   /// Where the first report is all there is, a failing finding of it tells since when.
   private func oldestCause(of facts: ReportFacts) -> Int64? {
     guard facts.verdict == .fail else { return nil }
@@ -142,7 +154,10 @@ public struct DeviceState: Sendable {
   private mutating func follow(_ facts: ReportFacts) {
     guard let head = facts.head else { return }
     if let report, let current = report.head?.chain, current != head.chain {
-      earlierChains.insert(facts.isNewer(than: report) ? current : head.chain)
+      let isSuccessor = facts.isNewer(than: report)
+      earlierChains.insert(isSuccessor ? current : head.chain)
+      // What was broken stays so until the chain that follows is complete.
+      if isSuccessor, isForked || isRemembered(.chainBroken) { missingSince = missingSince ?? 0 }
     }
     withChain(head.chain) { $0.claim(head.eseq, head.digest) }
   }
@@ -261,18 +276,19 @@ public struct DeviceState: Sendable {
   /// When the credential of the newest key ends.
   public var expires: Int64? { kid.flatMap { keys[$0]?.expires } }
 
-  /// nil: no presence is known.
-  public var isOnline: Bool? {
-    let known = keys.values.filter { $0.presence.isKnown }
-    return known.isEmpty ? nil : known.contains { $0.presence.isOnline }
+  /// Of the newest key that has one: a key that was given up says nothing any more.
+  private var presence: PresenceRecord? {
+    keys.filter { $0.value.presence.isKnown }.max { ($0.value.issued, $0.key) < ($1.value.issued, $1.key) }?
+      .value.presence
   }
+
+  /// nil: no presence is known.
+  public var isOnline: Bool? { presence?.isOnline }
 
   /// The id of its connection; nil where it is not known to be connected.
-  public var challenge: String? {
-    keys.values.filter { $0.presence.isOnline }.max { $0.presence.number < $1.presence.number }?.presence.connection
-  }
+  public var challenge: String? { presence.flatMap { $0.isOnline ? $0.connection : nil } }
 
-  public var presenceSince: Int64? { keys.values.filter { $0.presence.isKnown }.map(\.presence.since).max() }
+  public var presenceSince: Int64? { presence?.since }
   public var isEquivocal: Bool { isRemembered(.equivocation) || keys.values.contains(where: \.isEquivocal) }
   public var isCloned: Bool {
     isRemembered(.cloned) || keys.values.contains { $0.isCloned || $0.presence.isDoubled }

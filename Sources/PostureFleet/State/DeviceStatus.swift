@@ -49,7 +49,7 @@ public struct DeviceStatus: Hashable, Sendable {
     _ device: DeviceState, at now: Int64, key: MonitorVerifier.Standing, limits: Limits = Limits()
   ) {
     verdict = device.report?.verdict
-    age = device.report.map { max(0, now - ($0.expires == nil ? device.received : $0.issued)) }
+    age = device.report.map { max(0, now - (device.isDated ? $0.issued : device.received)) }
     conditions = Condition.allCases.filter { condition in
       switch condition {
       case .revoked: key == .revoked
@@ -63,14 +63,15 @@ public struct DeviceStatus: Hashable, Sendable {
       case .trustStale: key == .trustMissing || key == .trustStale || key == .revocationUnknown
       case .silent: Self.isSilent(device, at: now, limits)
       case .stale: Self.isStale(device, at: now, limits)
-      case .ageUnproven: device.report != nil && device.report?.expires == nil && !device.isAged
+      case .ageUnproven: device.report != nil && !device.isDated && !device.isAged
       }
     }
   }
 
   private static func isStale(_ device: DeviceState, at now: Int64, _ limits: Limits) -> Bool {
     guard let report = device.report else { return false }
-    return now >= report.expires ?? device.received + limits.reportLife
+    let end = device.isDated ? report.expires : nil
+    return now >= end ?? device.received + limits.reportLife
   }
 
   /// Never reported although it is enrolled, or not heard of for too long.

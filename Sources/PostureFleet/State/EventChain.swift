@@ -24,6 +24,9 @@ public struct EventLink: Hashable, Sendable {
 
   /// The first number that this event accounts for.
   var first: Int64 { if case .gap(let first) = content { first } else { eseq } }
+
+  /// Whether a chain can begin so: with its reason, or with the loss of it declared.
+  var isStart: Bool { if case .change = content { false } else { first == 1 } }
 }
 
 /// What a report says about the device's chain: its last event.
@@ -75,7 +78,7 @@ struct EventChain: Sendable {
       links.remove(at: at)
     }
     if case .start(let reason) = link.content { startReason = reason }
-    if link.first == 1 { reachesStart = true }
+    if link.isStart { reachesStart = true }
     links.insert(link, at: at)
     compareNeighbours(at)
     for claim in claims where claim.eseq == link.eseq && claim.digest != link.digest { isForked = true }
@@ -111,7 +114,8 @@ struct EventChain: Sendable {
   /// else from the first one seen.
   func missing(fromStart: Bool) -> [ClosedRange<Int64>] {
     let first = firstSeen ?? settled.map { $0 + 1 } ?? links.first?.first ?? last + 1
-    let atStart = fromStart && !reachesStart && first > 1 ? [1...(first - 1)] : []
+    // A chain without its beginning lacks that, whatever else was seen.
+    let atStart = fromStart && !reachesStart ? [1...max(1, first - 1)] : []
     return atStart + missingBelow + holes(in: links[...], from: settled.map { $0 + 1 } ?? first, to: last)
   }
 
@@ -126,7 +130,15 @@ struct EventChain: Sendable {
   }
 
   /// Events the device declared lost, and that were not seen before.
-  var declaredLost: Int64 { links.reduce(forgottenLost) { $0 + lost(in: $1) } }
+  var declaredLost: Int64 { Self.sum(forgottenLost, links.map(lost)) }
+
+  /// What a device declares has no bound.
+  private static func sum(_ known: Int64, _ more: [Int64]) -> Int64 {
+    more.reduce(known) { sum, next in
+      let (total, isOver) = sum.addingReportingOverflow(next)
+      return isOver ? .max : total
+    }
+  }
 
   private func lost(in link: EventLink) -> Int64 {
     guard case .gap(let first) = link.content else { return 0 }
@@ -140,7 +152,7 @@ struct EventChain: Sendable {
 
   private mutating func forget(_ count: Int) {
     let (gone, end) = (links[..<count], links[count - 1].eseq)
-    forgottenLost += gone.reduce(0) { $0 + lost(in: $1) }
+    forgottenLost = Self.sum(forgottenLost, gone.map(lost))
     firstSeen = firstSeen ?? settled.map { $0 + 1 } ?? links[0].first
     let below = missingBelow + holes(in: gone, from: settled.map { $0 + 1 } ?? links[0].first, to: end)
     missingBelow = Array(below.prefix(Self.kept))

@@ -76,7 +76,7 @@ public struct ReportFacts: Hashable, Sendable {
 
   /// Order of reports: by key, then by number. Clocks and boots have no say.
   func isNewer(than other: ReportFacts) -> Bool {
-    (keyIssued, kid, seq) > (other.keyIssued, other.kid, other.seq)
+    kid == other.kid ? seq > other.seq : (keyIssued, kid) > (other.keyIssued, other.kid)
   }
 }
 
@@ -88,12 +88,14 @@ public struct PresenceFacts: Hashable, Sendable {
   /// Number of the connection, rising.
   public var number: Int64
   public var isOnline: Bool
+  public var issued: Int64
 
-  public init(kid: String, connection: String, number: Int64, isOnline: Bool) {
+  public init(kid: String, connection: String, number: Int64, isOnline: Bool, issued: Int64 = 0) {
     self.kid = kid
     self.connection = connection
     self.number = number
     self.isOnline = isOnline
+    self.issued = issued
   }
 }
 

@@ -1,3 +1,5 @@
+import PostureTokens
+
 /// Whether the device is connected: offline n cancels online up to n and nothing later, in whatever order they come.
 struct PresenceRecord: Sendable {
   private var connections = SequenceWindow()
@@ -9,6 +11,8 @@ struct PresenceRecord: Sendable {
   private(set) var since: Int64 = 0
   /// Two connections live under one key: they used one number, or take over from each other again and again.
   private(set) var isDoubled = false
+  /// When the newest message was made; what is older than that came late, or again.
+  private var issued: Int64 = 0
   /// Births that came after that of a later connection, each with a number of its own.
   private var behind: [(number: Int64, at: Int64)] = []
   /// One such birth may have been late on its way through a cluster; so many, each later than the one before, within so
@@ -21,9 +25,12 @@ struct PresenceRecord: Sendable {
   mutating func see(_ facts: PresenceFacts, at now: Int64) {
     switch connections.see(facts.number, facts.connection) {
     case .conflict: isDoubled = true
-    case .new, .forgotten: if facts.isOnline, facts.number < number { seeBehind(facts.number, at: now) }
+    case .new, .forgotten:
+      let isOfNow = facts.issued >= issued - Moment.leeway
+      if facts.isOnline, facts.number < number, isOfNow { seeBehind(facts.number, at: now) }
     case .duplicate: break
     }
+    issued = max(issued, facts.issued)
     let isLater = facts.number > number || (facts.number == number && isOnline && !facts.isOnline)
     guard isLater else { return }
     if facts.isOnline != isOnline || number < 0 { since = now }

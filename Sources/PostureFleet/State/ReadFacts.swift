@@ -53,7 +53,8 @@ struct EvidenceReading {
     else { return nil }
     return ReportFacts.Brief(
       code: code, severity: severity, subject: json["subject"]?.string ?? "*",
-      observed: shortened(json["observed"]?.string ?? ""), since: json["since"]?.integer)
+      observed: shortened(json["observed"]?.string ?? ""),
+      since: json["since"]?.integer.flatMap { $0.isDate ? $0 : nil })
   }
 
   /// Letters of what was observed that are kept in memory.
@@ -70,7 +71,8 @@ extension EventFacts {
     var verdict: Verdict?
     var link = EventLink(eseq: claims.number, digest: digest, prev: claims.previous)
     switch claims.body {
-    case .change(let change): verdict = change.to
+    // Findings alone that come and go change no verdict.
+    case .change(let change): verdict = change.from == change.to ? nil : change.to
     case .gap(let first, let head):
       link.content = .gap(first: first)
       link.digest = head
@@ -82,6 +84,8 @@ extension EventFacts {
 
 extension PresenceFacts {
   public init(_ claims: PresenceClaims, kid: String) {
-    self.init(kid: kid, connection: claims.connection, number: claims.number, isOnline: claims.state == .online)
+    self.init(
+      kid: kid, connection: claims.connection, number: claims.number, isOnline: claims.state == .online,
+      issued: claims.issuedAt)
   }
 }
