@@ -66,7 +66,7 @@ struct MonitorVerb: Verb {
     let asker = allowsRecheck ? try RecheckAsker(home) : nil
     let listener = try address.listen()
     let port = listener.port
-    let access = Access(port: port, isLoopback: address.isLoopback, token: token)
+    let access = Access(address, port: port, token: token)
     let api = MonitorAPI(monitor, access, asker: asker)
     let server = try HTTPServer(listener.take(), headers: MonitorAPI.headers) { api.answer($0) }
     Stop.onSignals()

@@ -21,10 +21,11 @@ import Testing
     let home = try SiteBuilder.build(folder.file("home"), options, at: Clock.wall)
     let monitor = try Monitor(home, history: try SQLiteHistory(path: folder.file("history.db")))
     self.monitor = monitor
-    let listener = try ListenAddress(host: "127.0.0.1", port: 0).listen()
+    let address = ListenAddress(host: "127.0.0.1", port: 0)
+    let listener = try address.listen()
     port = listener.port
     let api = MonitorAPI(
-      monitor, Access(port: port, isLoopback: true, token: nil), asker: try RecheckAsker(home))
+      monitor, Access(address, port: port, token: nil), asker: try RecheckAsker(home))
     server = try HTTPServer(listener.take(), headers: MonitorAPI.headers) { api.answer($0) }
   }
 

@@ -99,6 +99,8 @@ public final class HTTPServer: @unchecked Sendable {
     let request = HTTPRequest(
       method: String(cString: method), path: String(cString: url), query: values(connection, .GET_ARGUMENT_KIND),
       headers: values(connection, .HEADER_KIND))
+    // What is being worked on is no slow client.
+    server.watch.answers(UInt(bitPattern: connection), isStream: false)
     return server.answer(connection, server.handler(request))
   }
 

@@ -110,6 +110,9 @@ public final class MonitorAPI: Sendable {
       notices.append("the trust document ends in \(Span.text(trust.expires - now)): run posturectl trust renew")
     default: break
     }
+    if link.isGathered, monitor.lacksRevokedList {
+      notices.append("the list of revoked keys has not come in full: nothing counts as a pass; posturectl trust renew")
+    }
     if let trouble = monitor.historyTrouble { notices.append("history is not written: \(trouble)") }
     if let refused = monitor.counters.trustRefused {
       notices.append("a document of the issuer was refused: \(refused)")

@@ -8,6 +8,8 @@ final class HistoryLedger: Sendable {
   private static let cap = 2_048
   /// Milliseconds in which more may come: one transaction costs as much as a thousand rows.
   private static let pause: Int64 = 50
+  /// Records kept of those that could not be stored.
+  private static let mostUnstored = 1_024
 
   private enum Work: Sendable {
     case record(HistoryRecord)
@@ -48,13 +50,15 @@ final class HistoryLedger: Sendable {
 
   /// Until ``stop()``, and until everything is stored then.
   func run() {
-    while let batch = work.takeAll(after: Self.pause) { store(batch) }
+    var unstored: [HistoryRecord] = []
+    while let batch = work.takeAll(after: Self.pause) { store(batch, &unstored) }
   }
 
-  /// What cannot be stored is told and given up: the state in memory goes on, and the broker still has the last of each.
-  private func store(_ batch: [Work]) {
+  /// What cannot be stored is told and tried again with what comes next, the newest of it where it is much: the state in
+  /// memory goes on meanwhile.
+  private func store(_ batch: [Work], _ unstored: inout [HistoryRecord]) {
     if batch.isEmpty { return }
-    let records = batch.compactMap { if case .record(let record) = $0 { record } else { nil } }
+    let records = unstored + batch.compactMap { if case .record(let record) = $0 { record } else { nil } }
     let result: Result<[Insertion], HistoryError> = store.withLock { store in
       do throws(HistoryError) {
         let insertions = records.isEmpty ? [] : try store.insert(records)
@@ -70,13 +74,16 @@ final class HistoryLedger: Sendable {
     }
     switch result {
     case .success(let insertions):
+      unstored = []
       let onConflict = state.withLock { state in
         state.trouble = nil
         state.stored += insertions.count { $0 == .inserted }
         return state.onConflict
       }
       for (record, insertion) in zip(records, insertions) where insertion == .conflict { onConflict(record) }
-    case .failure(let error): state.withLock { $0.trouble = error.description }
+    case .failure(let error):
+      unstored = records.suffix(Self.mostUnstored)
+      state.withLock { $0.trouble = error.description }
     }
   }
 

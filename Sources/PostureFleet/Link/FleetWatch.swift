@@ -54,7 +54,11 @@ public struct FleetWatch {
       _ = policies.receive(message.payload, on: topic, trust: fleet.verifier.trust, at: now)
       return
     }
+    let before = fleet.verifier.trust.current
     _ = fleet.receive(message.payload, on: message.topic, isRetained: message.retained, at: now)
+    guard fleet.verifier.trust.current != before else { return }
+    policies.retry(trust: fleet.verifier.trust, at: now)
+    TrustMemory.save(fleet.verifier, home)
   }
 
   /// What went wrong since the last call.

@@ -84,14 +84,21 @@ public final class Monitor: Sendable {
       .map { "\(Topic.prefix)/\(site)/\($0)" }
   }
 
+  /// Milliseconds after which a site that is never silent counts as taken in.
+  private static let longestGathering: Int64 = 10_000
+
   private func receive(from link: OperatorLink) {
     var quietSince = Clock.boottimeMilliseconds
+    var gatheringSince = quietSince
     while !isStopped.load(ordering: .acquiring) {
       switch link.next(250) {
       case .message(let message):
         dispatch(message)
         quietSince = Clock.boottimeMilliseconds
-      case .online: noteOnline()
+        if quietSince - gatheringSince >= Self.longestGathering { noteGathered() }
+      case .online:
+        noteOnline()
+        gatheringSince = Clock.boottimeMilliseconds
       case .offline(let why): self.link.withLock { ($0.isOnline, $0.trouble) = (false, why) }
       case .nothing:
         if Clock.boottimeMilliseconds - quietSince >= 500 { noteGathered() }
@@ -112,7 +119,6 @@ public final class Monitor: Sendable {
       return state.isOnline && !state.isGathered
     }
     guard isFirst else { return }
-    TrustMemory.save(shards[0].read { $0.verifier }, home)
     // A whole fleet has just gone through the queues.
     Heap.trim()
   }
@@ -140,7 +146,7 @@ public final class Monitor: Sendable {
     var pauses = 0
     var nextTrend = Clock.wall + 10
     var nextPrune = Clock.wall + 60
-    var isRemembered = false
+    var trust: TrustClaims?
     while !isStopped.load(ordering: .acquiring) {
       Clock.sleep(milliseconds: 500)
       pauses += 1
@@ -149,13 +155,12 @@ public final class Monitor: Sendable {
       let isFull = Clock.boottimeMilliseconds >= nextFull
       if isFull { nextFull = Clock.boottimeMilliseconds + 10_000 }
       takeAcknowledgements(at: now)
-      if !isRemembered, linkState.isGathered {
-        isRemembered = true
-        shards.forEach { $0.remember(at: now) }
+      if self.trust != trust {
+        trust = self.trust
+        noteTrust(at: now)
       }
-      let taken = shards.map { $0.takeRows(all: isFull, at: now) }
-      for remark in taken.flatMap({ $0.remarks }) { _ = try? ledger.add(remark) }
-      let rows = taken.flatMap { $0.rows }.map(withPolicy)
+      if linkState.isGathered { shards.forEach { $0.remember(at: now) } }
+      let rows = shards.flatMap { $0.takeRows(all: isFull, at: now) }.map(withPolicy)
       let changed = changes.take(rows)
       view.withLock { $0.merge(rows, isFull: isFull, at: now) }
       tell(changed)
@@ -169,6 +174,13 @@ public final class Monitor: Sendable {
         Heap.trim()
       }
     }
+  }
+
+  /// What this document says is refused in an older one for good, and policies may have their signer now.
+  private func noteTrust(at now: Int64) {
+    let verifier = shards[0].read { $0.verifier }
+    board.withLock { $0.retry(trust: verifier.trust, at: now) }
+    TrustMemory.save(verifier, home)
   }
 
   private func withPolicy(_ row: DeviceRow) -> DeviceRow {
@@ -191,7 +203,9 @@ public final class Monitor: Sendable {
   public var counts: [String: Int] { snapshot.counts }
 
   public func detail(_ name: Name, at now: Int64) -> DeviceDetail? {
-    shards[shards.index(of: name)].read { DeviceDetail(name, in: $0, at: now) }
+    guard var detail = shards[shards.index(of: name)].read({ DeviceDetail(name, in: $0, at: now) }) else { return nil }
+    detail.row = withPolicy(detail.row)
+    return detail
   }
 
   public func report(_ name: Name) -> [UInt8]? { shards[shards.index(of: name)].read { $0.report(of: name) } }
@@ -235,6 +249,7 @@ public final class Monitor: Sendable {
   /// What the history refused, if anything.
   public var historyTrouble: String? { ledger.trouble }
   public var stored: Int { ledger.stored }
+  public var lacksRevokedList: Bool { shards[0].read { $0.verifier.lacksRevokedList } }
   public var trust: TrustClaims? { shards[0].read { $0.verifier.trust.current } }
 }
 

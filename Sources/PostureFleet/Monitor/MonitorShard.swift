@@ -18,8 +18,18 @@ final class MonitorShard: Sendable {
   private struct State {
     var fleet: Fleet
     var changed: Set<Name> = []
+    /// Devices that the history was asked about, and those that are to be.
+    var remembered: Set<Name> = []
+    var unasked: Set<Name> = []
     /// Breaches that the history holds as open.
     var noted: [Name: [OpenBreach]] = [:]
+
+    /// One of a kind is open, or none.
+    mutating func note(_ kind: Breach, of device: Name, as breach: OpenBreach?) {
+      let others = noted[device, default: []].filter { $0.breach != kind }
+      let open = others + (breach.map { [$0] } ?? [])
+      noted[device] = open.isEmpty ? nil : open
+    }
   }
 
   private let state: Mutex<State>
@@ -52,7 +62,10 @@ final class MonitorShard: Sendable {
   private func take(_ message: Arrival) {
     let now = Clock.wall
     let verified = state.withLock { state -> [MonitorVerifier.Message] in
-      if let device = message.topic.device { state.changed.insert(device) }
+      if let device = message.topic.device {
+        state.changed.insert(device)
+        if !state.remembered.contains(device) { state.unasked.insert(device) }
+      }
       return state.fleet.receive(message.payload, on: message.topic, isRetained: message.isRetained, at: now)
     }
     for message in verified {
@@ -80,9 +93,10 @@ final class MonitorShard: Sendable {
 
   func read<Result>(_ body: (Fleet) -> Result) -> Result { state.withLock { body($0.fleet) } }
 
-  /// Rows of the devices that were heard of since the last call, or of all, and what the history has to learn of them.
-  func takeRows(all: Bool, at now: Int64) -> (rows: [DeviceRow], remarks: [HistoryRemark]) {
-    state.withLock { state in
+  /// Rows of the devices that were heard of since the last call, or of all. What the history has to learn of them is
+  /// stored.
+  func takeRows(all: Bool, at now: Int64) -> [DeviceRow] {
+    let (rows, remarks) = state.withLock { state in
       let names = all ? Array(state.fleet.devices.keys) : Array(state.changed)
       state.changed = []
       var rows: [DeviceRow] = []
@@ -91,29 +105,48 @@ final class MonitorShard: Sendable {
       for name in names {
         guard let row = state.fleet.row(of: name, at: now) else { continue }
         rows.append(row)
-        remarks += Self.note(name, row.conditions, &state, at: now)
+        let open = state.fleet.breaches(of: name, row.conditions)
+        remarks += Self.news(of: name, from: state.noted[name] ?? [], to: open, at: now)
       }
       return (rows, remarks)
     }
+    remarks.forEach(store)
+    return rows
   }
 
-  private static func note(
-    _ name: Name, _ conditions: [Condition], _ state: inout State, at now: Int64
+  /// What cannot be stored now is news the next time too.
+  private func store(_ remark: HistoryRemark) {
+    guard (try? ledger.add(remark)) != nil else { return }
+    state.withLock { state in
+      switch remark.kind {
+      case .noticed(let breach): state.note(breach.breach, of: remark.device, as: breach)
+      case .ended(let breach): state.note(breach, of: remark.device, as: nil)
+      case .acknowledged: break
+      }
+    }
+  }
+
+  private static func news(
+    of name: Name, from old: [OpenBreach], to new: [OpenBreach], at now: Int64
   ) -> [HistoryRemark] {
-    let (old, new) = (state.noted[name] ?? [], state.fleet.breaches(of: name, conditions))
     // Most devices, most of the time.
     if old.isEmpty && new.isEmpty { return [] }
     let begun = new.filter { breach in !old.contains { $0.breach == breach.breach && $0.chain == breach.chain } }
     let over = old.filter { breach in !new.contains { $0.breach == breach.breach } }
-    guard !begun.isEmpty || !over.isEmpty else { return [] }
-    state.noted[name] = new.isEmpty ? nil : new
     let kinds = over.map { HistoryRemark.Kind.ended($0.breach) } + begun.map(HistoryRemark.Kind.noticed)
     return kinds.map { HistoryRemark(device: name, at: now, by: "monitor", kind: $0) }
   }
 
-  /// What the history knows of times before this start.
+  /// What the history knows of times before this start, of each device once it has reported.
   func remember(at now: Int64) {
-    let verdicts = state.withLock { $0.fleet.devices.compactMapValues { $0.report?.verdict } }
+    let verdicts = state.withLock { state in
+      defer { state.unasked = [] }
+      let reported = state.unasked.compactMap { name in
+        state.fleet.devices[name]?.report.map { (name, $0.verdict) }
+      }
+      state.remembered.formUnion(reported.map(\.0))
+      return reported
+    }
     for (name, verdict) in verdicts {
       guard let since = try? ledger.since(verdict, of: name) else { continue }
       state.withLock { state in

@@ -66,7 +66,9 @@ function span(seconds) {
   return Math.floor(s / 86400) + "d";
 }
 const ago = (time) => (time ? span(Date.now() / 1000 - time) : "-");
-const date = (time) => (time ? new Date(time * 1000).toISOString().replace(/\.\d+Z$/, "Z") : "-");
+// Of what a device says only what has the right shape is drawn: it cannot keep the rest from being seen.
+const objects = (list) => (Array.isArray(list) ? list.filter((item) => item && typeof item === "object") : []);
+const date = (time) => (time > 0 && time < 253402300800 ? new Date(time * 1000).toISOString().replace(/\.\d+Z$/, "Z") : "-");
 
 // At a glance
 
@@ -304,17 +306,17 @@ function eventsOf(events) {
 const place = (item) => (item.line ? `${item.file}:${item.line}` : item.file);
 
 function checksOf(evidence) {
-  return make("ul", { class: "checks" }, (evidence.checks || []).map((check) =>
+  return make("ul", { class: "checks" }, objects(evidence.checks).map((check) =>
     make("li", { class: check.required ? "required" : "" }, make("span", {}, check.check + (check.required ? " *" : "")),
       make("span", { class: check.result }, check.result))));
 }
 
 function findingsOf(evidence) {
-  const list = evidence.findings || [];
+  const list = objects(evidence.findings);
   if (!list.length) return [make("p", {}, "none")];
   return list.map((finding) => make("div", { class: "finding " + finding.severity },
     make("p", {}, make("b", {}, finding.code), ` ${finding.severity}, ${finding.check}${finding.subject === "*" ? "" : ", " + finding.subject}${finding.since ? ", since " + date(finding.since) : ""}`),
-    make("p", {}, finding.observed), make("p", { class: "places" }, (finding.evidence || []).map(place).join("  ")),
+    make("p", {}, finding.observed), make("p", { class: "places" }, objects(finding.evidence).map(place).join("  ")),
     finding.advice ? make("p", { class: "advice" }, finding.advice) : null));
 }
 
@@ -339,12 +341,12 @@ const answerOf = (door) => (Object.hasOwn(drawings, door.answer) ? door.answer :
 function doorsOf(evidence) {
   // What stands open is looked for first.
   const order = ["notRequired", "unknown", "required", "closed"];
-  const doors = [...(evidence.doors || [])].sort((a, b) => order.indexOf(answerOf(a)) - order.indexOf(answerOf(b)));
+  const doors = objects(evidence.doors).sort((a, b) => order.indexOf(answerOf(a)) - order.indexOf(answerOf(b)));
   return make("ul", { class: "doors" }, doors.map((door) => {
     const answer = answerOf(door);
-    const because = (door.because || []).map((reason) => reason.code + (reason.file ? " " + place(reason) : ""));
+    const because = objects(door.because).map((reason) => reason.code + (reason.file ? " " + place(reason) : ""));
     return make("li", { class: answer === "required" ? "required-door" : answer }, drawing(answer), make("div", {},
-      make("b", {}, door.door), make("span", { class: "subject" }, (door.subjects || [door.subject]).join(" ")),
+      make("b", {}, door.door), make("span", { class: "subject" }, [door.subjects || door.subject].flat().join(" ")),
       make("div", { class: "chips" }, waysOf(door)), door.behind ? make("div", { class: "subject" }, "behind " + door.behind) : null,
       door.note ? make("div", { class: "subject" }, door.note) : null,
       ...because.map((line) => make("div", { class: "places" }, line))));
@@ -352,11 +354,11 @@ function doorsOf(evidence) {
 }
 
 function waysOf(door) {
-  if (!door.opensWith) return [make("span", { class: "chip" }, "not known")];
+  if (!Array.isArray(door.opensWith)) return [make("span", { class: "chip" }, "not known")];
   if (!door.opensWith.length) return [make("span", { class: "chip" }, "nothing opens it")];
   return door.opensWith.flatMap((set, index) => [
     index ? make("span", { class: "or" }, "or") : null,
-    ...(set.length ? set.map((factor) => make("span", { class: "chip" }, factor)) : [make("span", { class: "chip none" }, "nothing needed")]),
+    ...([set].flat().length ? [set].flat().map((factor) => make("span", { class: "chip" }, factor)) : [make("span", { class: "chip none" }, "nothing needed")]),
   ]);
 }
 
@@ -438,9 +440,10 @@ async function follow() {
         const parts = rest.split("\n\n");
         rest = parts.pop();
         for (const part of parts) {
-          const event = /^event: (.*)$/m.exec(part);
-          const data = /^data: (.*)$/m.exec(part);
-          if (event && data) take(event[1], data[1]);
+          // Only a line feed ends a line here: what devices say may hold what else is one to a regular expression.
+          const field = (name) => part.split("\n").find((line) => line.startsWith(name + ": "))?.slice(name.length + 2);
+          const [event, data] = [field("event"), field("data")];
+          if (event && data) take(event, data);
         }
       }
     } catch { /* the monitor is away: tried again */ }

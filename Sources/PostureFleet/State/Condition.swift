@@ -14,13 +14,13 @@ public enum Condition: String, Sendable, CaseIterable, Comparable {
   case awaitingKey
   /// Its chain of events is forked, or events are missing that nobody declared lost.
   case chainBroken
-  /// The trust document has expired: nobody knows what has been revoked since.
+  /// The trust document has expired, or it or its list of revoked keys is missing: nobody knows what has been revoked.
   case trustStale
   /// It is enrolled, or was heard of, but no report has come for too long.
   case silent
   /// The last report is past its time.
   case stale
-  /// A retained report of a device whose clock is not trusted: it may be as old as it likes.
+  /// A retained report of a device whose clock is not trusted, or is ahead: it may be as old as it likes.
   case ageUnproven
 
   /// One sentence for people.
@@ -33,7 +33,8 @@ public enum Condition: String, Sendable, CaseIterable, Comparable {
     case .unverifiable: "The message on the device's report topic does not verify."
     case .awaitingKey: "A message has come whose credential is not known yet."
     case .chainBroken: "Events are missing or contradict each other, and the device did not declare it."
-    case .trustStale: "The trust document has expired: revocations may be missing."
+    case .trustStale:
+      "The trust document has expired or is missing, or its list of revoked keys is: revocations may be missing."
     case .silent: "Nothing has been heard of the device for too long."
     case .stale: "The last report is past its time."
     case .ageUnproven: "The device's clock is not trusted and the report was kept by the broker: ask for a recheck."
@@ -56,7 +57,7 @@ extension Condition {
       "Look at the reason; renew the credential if it has expired, else find out who writes on its topic."
     case .awaitingKey: "Restart the agent so that it publishes its credential, or enrol the device."
     case .chainBroken: "Compare with the device's journal; once it is explained, accept it with posturectl acknowledge."
-    case .trustStale: "Run posturectl trust renew, and look at the broker."
+    case .trustStale: "Run posturectl trust renew, which publishes both again, and look at the broker."
     case .silent: "Look whether the device runs and reaches the broker."
     case .stale: "Ask for a recheck; look whether the device runs."
     case .ageUnproven: "Ask for a recheck."

@@ -10,7 +10,8 @@ public struct Fleet: Sendable {
   public private(set) var devices: [Name: DeviceState] = [:]
   /// The newest report of each device as it was signed.
   private var reports: [Name: [UInt8]] = [:]
-  private var waiting: [Name: Set<String>] = [:]
+  /// The key (kid) for whose credential the last message of a topic waits.
+  private var waiting: [Name: [Topic: String]] = [:]
   public private(set) var strangers = 0
   public private(set) var counters = Counters()
   public var limits = Limits()
@@ -51,7 +52,9 @@ public struct Fleet: Sendable {
     // An empty retained message is how a topic is cleared.
     if bytes.isEmpty { return [] }
     if isKnownReport(bytes, on: topic, isRetained: isRetained, at: now) { return [] }
-    return verifier.receive(bytes, on: topic, at: Moment(now)).compactMap { take($0, isRetained: isRetained, at: now) }
+    // What waited for a document came some time before it, live or not: no more is known of its age.
+    let isKept = isRetained || topic.kinds == [.credential] || topic.kinds == [.trust]
+    return verifier.receive(bytes, on: topic, at: Moment(now)).compactMap { take($0, isRetained: isKept, at: now) }
   }
 
   /// A recheck's report comes twice, on `report` and on `reply`: the same bytes are not verified again.
@@ -70,11 +73,12 @@ public struct Fleet: Sendable {
     case .message(let message):
       counters.verified += 1
       take(message, isRetained: isRetained, at: now)
+      endWaiting(of: message.device, at: now) { topic, _ in topic == message.topic }
       return message
     case .awaitingKey(let topic, let kid):
       guard let device = topic.device else { return nil }
       observe(.waiting(true), of: device, at: now)
-      if devices[device] != nil { waiting[device, default: []].insert(kid) }
+      if devices[device] != nil { waiting[device, default: [:]][topic] = kid }
     case .credential(let credential): take(credential, at: now)
     case .trust, .revoked: counters.trustRefused = nil
     case .awaitingRoot: break
@@ -107,10 +111,15 @@ public struct Fleet: Sendable {
       .enrolled(
         kid: credential.kid, issued: credential.claims.issuedAt, expires: credential.grant.expires,
         groups: credential.grant.groups.map(\.description)), of: name, at: now)
-    waiting[name]?.remove(credential.kid)
-    guard waiting[name]?.isEmpty == true else { return }
-    waiting[name] = nil
-    observe(.waiting(false), of: name, at: now)
+    endWaiting(of: name, at: now) { _, kid in kid == credential.kid }
+  }
+
+  /// What waited has its credential, or something newer came in its place.
+  private mutating func endWaiting(of name: Name, at now: Int64, _ isOver: (Topic, String) -> Bool) {
+    guard let before = waiting[name] else { return }
+    let left = before.filter { !isOver($0.key, $0.value) }
+    waiting[name] = left.isEmpty ? nil : left
+    if left.isEmpty { observe(.waiting(false), of: name, at: now) }
   }
 
   private mutating func reject(_ topic: String, _ error: TokenError, at now: Int64) {

@@ -12,15 +12,23 @@ public struct PolicyBoard: Sendable {
   private var site: Entry?
   private var groups: [String: Entry] = [:]
   private let root: PublicKey?
+  /// What nobody known has signed yet, by topic: the trust document that names the signer may be on its way.
+  private var waiting: [Topic: [UInt8]] = [:]
+  private static let mostWaiting = 64
 
   /// `root`: the pinned one, whose policies count too.
   public init(root: JWK) {
     do throws(KeyError) { self.root = try PublicKey(root) } catch { self.root = nil }
   }
 
-  /// Takes a policy from its topic; false where it is none, or nobody's who may sign one.
+  /// Takes a policy from its topic; false where it is none, or nobody's who may sign one. Then it is kept for
+  /// ``retry(trust:at:)``.
   public mutating func receive(_ bytes: [UInt8], on topic: Topic, trust: TrustStore, at now: Int64) -> Bool {
-    guard let claims = verified(bytes, trust, at: now), claims.audience.policyTopic == topic else { return false }
+    waiting[topic] = nil
+    guard let claims = verified(bytes, trust, at: now), claims.audience.policyTopic == topic else {
+      if waiting.count < Self.mostWaiting { waiting[topic] = bytes }
+      return false
+    }
     let entry = Entry(name: claims.policy.name, digest: claims.policy.digest, version: claims.version)
     switch claims.audience {
     case .site: site = newer(site, entry)
@@ -28,6 +36,11 @@ public struct PolicyBoard: Sendable {
     case .device: return false
     }
     return true
+  }
+
+  /// Another trust document has come.
+  public mutating func retry(trust: TrustStore, at now: Int64) {
+    for (topic, bytes) in waiting { _ = receive(bytes, on: topic, trust: trust, at: now) }
   }
 
   private func newer(_ old: Entry?, _ new: Entry) -> Entry { old.map { $0.version > new.version ? $0 : new } ?? new }

@@ -4,7 +4,7 @@ import PostureTokens
 
 /// Everything that is known of one device.
 public struct DeviceDetail {
-  public let row: DeviceRow
+  public internal(set) var row: DeviceRow
   public var name: Name { device.name }
   private let device: DeviceState
   private let claims: ReportClaims?

@@ -60,7 +60,7 @@ public struct DeviceRow: Hashable, Sendable {
     case .equivocation: "two messages under one number"
     case .revoked: "key revoked"
     case .awaitingKey: "credential not known yet"
-    case .trustStale: "trust document expired or missing"
+    case .trustStale: "trust document or list of revoked keys expired or missing"
     case .stale: "report past its time"
     case .ageUnproven: "report of unknown age"
     }

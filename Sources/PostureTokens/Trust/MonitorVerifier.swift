@@ -183,6 +183,9 @@ public struct MonitorVerifier: Sendable {
 
   public func credential(_ kid: String) -> Credential? { credentials[kid] }
 
+  /// The trust document names a list of revoked keys that has not come in full.
+  public var lacksRevokedList: Bool { revoked.contains("", as: trust.current?.revokedList) == nil }
+
   /// Messages that wait for a credential, and how many were dropped for want of room.
   public var waitingCount: (held: Int, dropped: Int) { (waiting.count, waiting.dropped) }
 

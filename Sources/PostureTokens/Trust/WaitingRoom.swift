@@ -17,6 +17,8 @@ struct WaitingRoom: Sendable {
 
   /// Messages on topics that are not retained, for one key.
   static let perKey = 16
+  /// Messages of one device: nobody can fill the room with invented keys.
+  static let perDevice = 64
   static let mostWants = 8_192
   static let mostBytes = 32 << 20
 
@@ -24,6 +26,7 @@ struct WaitingRoom: Sendable {
   private(set) var count = 0
   private(set) var dropped = 0
   private var size = 0
+  private var devices: [Name: Int] = [:]
 
   mutating func add(_ bytes: [UInt8], on topic: Topic, for want: Want) {
     var list = held.removeValue(forKey: want) ?? []
@@ -35,24 +38,30 @@ struct WaitingRoom: Sendable {
       remove(oldest, from: &list)
       dropped += 1
     }
-    guard size + bytes.count <= Self.mostBytes, !list.isEmpty || held.count < Self.mostWants else {
+    guard size + bytes.count <= Self.mostBytes, !list.isEmpty || held.count < Self.mostWants,
+      topic.device.map({ devices[$0, default: 0] < Self.perDevice }) ?? true
+    else {
       dropped += 1
       return
     }
     list.append(Held(bytes: bytes, topic: topic))
     count += 1
     size += bytes.count
+    if let device = topic.device { devices[device, default: 0] += 1 }
   }
 
-  private mutating func remove(_ index: Int, from list: inout [Held]) {
-    size -= list.remove(at: index).bytes.count
+  private mutating func remove(_ index: Int, from list: inout [Held]) { forget(list.remove(at: index)) }
+
+  private mutating func forget(_ held: Held) {
     count -= 1
+    size -= held.bytes.count
+    guard let device = held.topic.device, let others = devices[device].map({ $0 - 1 }) else { return }
+    devices[device] = others > 0 ? others : nil
   }
 
   mutating func release(_ want: Want) -> [(bytes: [UInt8], topic: Topic)] {
     let list = held.removeValue(forKey: want) ?? []
-    count -= list.count
-    size -= list.reduce(0) { $0 + $1.bytes.count }
+    list.forEach { forget($0) }
     return list.map { ($0.bytes, $0.topic) }
   }
 
