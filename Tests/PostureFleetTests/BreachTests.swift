@@ -134,6 +134,12 @@ import Testing
     let noticed = [remark(.noticed(broken)), remark(.noticed(cloned))]
     #expect(HistoryRemark.open(noticed)[name] == [broken, cloned])
     #expect(HistoryRemark.open(noticed + noticed)[name] == [broken, cloned])
+    // The monitor was killed between the message and its remark.
+    let later = HistoryRemark.open(noticed, contradicted: [name: 200])
+    #expect(later[name]?.map(\.breach) == [.chainBroken, .cloned, .equivocation])
+    let seen = HistoryRemark(device: name, at: 200, by: "page", kind: .acknowledged(why: "x"))
+    #expect(HistoryRemark.open([seen], contradicted: [name: 200]).isEmpty)
+    #expect(HistoryRemark.open([seen], contradicted: [name: 201])[name]?.map(\.breach) == [.equivocation])
     #expect(HistoryRemark.open(noticed + [remark(.ended(.chainBroken))])[name] == [cloned])
     #expect(HistoryRemark.open(noticed + [remark(.acknowledged(why: "x"))]).isEmpty)
     #expect(

@@ -1,5 +1,8 @@
 import Glibc
 import Posture
+import PosturePlatform
+import PostureSQLite
+import Synchronization
 import Testing
 
 @testable import PostureFleet
@@ -33,7 +36,40 @@ import Testing
       #expect(Set(kept.filter { $0.kind == .report }.map(\.digest)) == ["d", "e"])
       let again = try history.insert([record(1), record(1, digest: "e"), record(1, digest: "f")])
       #expect(again == [.duplicate, .duplicate, .conflict])
+      let contradicted = try history.contradicted()
+      #expect(contradicted == [Name("edge-1")!: 100])
     }
+  }
+
+  /// Somebody else holds the file for longer than one waits for it.
+  @Test func `what could not be stored is stored with what comes next, contradictions too`() throws {
+    try withHistory { history in
+      let ledger = try HistoryLedger(history)
+      let conflicts = Conflicts()
+      ledger.onConflict = { _ in conflicts.count.add(1, ordering: .relaxed) }
+      let thread = try Thread.start("ledger") { ledger.run() }
+      let other = try Database(path: path)
+      try other.execute("BEGIN IMMEDIATE")
+      for record in [record(1), record(1, digest: "e")] { ledger.put(record) }
+      #expect(eventually { ledger.trouble != nil })
+      try other.execute("COMMIT")
+      ledger.put(record(2))
+      #expect(eventually { ledger.trouble == nil && ledger.stored == 2 })
+      ledger.stop()
+      thread.join()
+      #expect(conflicts.count.load(ordering: .relaxed) == 1)
+      let kept = try history.records(of: Name("edge-1")!, limit: 10)
+      #expect(kept.count == 3)
+    }
+  }
+
+  private final class Conflicts: Sendable {
+    let count = Atomic<Int>(0)
+  }
+
+  private func eventually(_ isSo: () -> Bool) -> Bool {
+    for _ in 0..<300 where !isSo() { Clock.sleep(milliseconds: 100) }
+    return isSo()
   }
 
   @Test func `what is stored survives and comes back as it was`() throws {

@@ -109,6 +109,10 @@ final class HistoryLedger: Sendable {
     try result { store throws(HistoryError) in try store.remarks(after: number) }
   }
 
+  func contradicted() throws(HistoryError) -> [Name: Int64] {
+    try result { store throws(HistoryError) in try store.contradicted() }
+  }
+
   func remarks(of name: Name, limit: Int) throws(HistoryError) -> [HistoryRemark] {
     try result { store throws(HistoryError) in try store.remarks(of: name, limit: limit) }
   }

@@ -43,8 +43,20 @@ public struct HistoryRemark: Hashable, Sendable {
     }
   }
 
-  /// What is still open after all of these, oldest first.
-  public static func open(_ remarks: [HistoryRemark]) -> [Name: [OpenBreach]] {
+  /// What is still open after all of these, oldest first. `contradicted`: when a message was stored last that contradicts
+  /// another one of the device, for the monitor may have been killed before it could remark on it.
+  public static func open(_ remarks: [HistoryRemark], contradicted: [Name: Int64] = [:]) -> [Name: [OpenBreach]] {
+    var breaches = open(remarks)
+    let unseen = contradicted.filter { device, at in
+      !remarks.contains { $0.device == device && $0.at >= at && $0.row.what == acknowledged }
+    }
+    for device in unseen.keys where !breaches[device, default: []].contains(where: { $0.breach == .equivocation }) {
+      breaches[device, default: []].append(.equivocation)
+    }
+    return breaches
+  }
+
+  private static func open(_ remarks: [HistoryRemark]) -> [Name: [OpenBreach]] {
     remarks.reduce(into: [:]) { open, remark in
       switch remark.kind {
       case .noticed(let breach):

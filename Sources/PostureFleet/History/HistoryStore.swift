@@ -103,6 +103,8 @@ public protocol HistoryStore: AnyObject {
   func add(_ remark: HistoryRemark) throws(HistoryError) -> Int64
   /// Those with a higher number, oldest first, with the number of the last.
   func remarks(after number: Int64) throws(HistoryError) -> (remarks: [HistoryRemark], last: Int64)
+  /// Devices of which messages are kept that contradict each other, and when the last of those was received.
+  func contradicted() throws(HistoryError) -> [Name: Int64]
   /// Newest first.
   func remarks(of device: Name, limit: Int) throws(HistoryError) -> [HistoryRemark]
   /// Forgets what was received before, but for breaches that are still open; gives how many messages.

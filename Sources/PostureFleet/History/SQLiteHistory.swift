@@ -205,6 +205,17 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
     return (remarks, last)
   }
 
+  public func contradicted() throws(HistoryError) -> [Name: Int64] {
+    var devices: [Name: Int64] = [:]
+    do throws(SQLiteError) {
+      try database.prepare("SELECT device, MAX(received) FROM contradiction GROUP BY device").run([]) { row in
+        if let name = row.text(0).flatMap({ Name($0) }) { devices[name] = row.integer(1) }
+        return true
+      }
+    } catch { throw HistoryError(error) }
+    return devices
+  }
+
   public func remarks(of device: Name, limit: Int) throws(HistoryError) -> [HistoryRemark] {
     try remarks(
       "WHERE device = ? ORDER BY number DESC LIMIT ?", [.text(device.description), .integer(Int64(limit))])

@@ -52,10 +52,11 @@ public final class Monitor: Sendable {
     var fleet = Fleet(trust: trust)
     fleet.limits = settings.limits
     let known = try ledger.remarks(after: 0)
-    fleet.remembered = HistoryRemark.open(known.remarks)
+    let noted = HistoryRemark.open(known.remarks)
+    fleet.remembered = HistoryRemark.open(known.remarks, contradicted: try ledger.contradicted())
     remarked = Mutex(known.last)
     let hub = hub
-    let shards = try (0..<max(1, settings.shards)).map { _ in try MonitorShard(fleet, ledger, hub) }
+    let shards = try (0..<max(1, settings.shards)).map { _ in try MonitorShard(fleet, noted: noted, ledger, hub) }
     self.shards = shards
     ledger.onConflict = { record in shards.contradict(record) }
   }

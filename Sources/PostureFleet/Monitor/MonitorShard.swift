@@ -37,8 +37,10 @@ final class MonitorShard: Sendable {
   private let ledger: HistoryLedger
   private let hub: EventHub
 
-  init(_ fleet: Fleet, _ ledger: HistoryLedger, _ hub: EventHub) throws(SystemError) {
-    state = Mutex(State(fleet: fleet, noted: fleet.remembered))
+  init(
+    _ fleet: Fleet, noted: [Name: [OpenBreach]], _ ledger: HistoryLedger, _ hub: EventHub
+  ) throws(SystemError) {
+    state = Mutex(State(fleet: fleet, noted: noted))
     arrivals = try WorkQueue(cap: Self.cap)
     self.ledger = ledger
     self.hub = hub

@@ -20,6 +20,9 @@ public struct OpenBreach: Hashable, Sendable {
   public var chain: String
   public var text: String
 
+  /// It is of the key and not of a chain.
+  static let equivocation = OpenBreach(.equivocation, chain: "", text: "two messages under one number")
+
   public init(_ breach: Breach, chain: String, text: String) {
     self.breach = breach
     self.chain = chain

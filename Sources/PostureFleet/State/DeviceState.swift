@@ -230,7 +230,7 @@ public struct DeviceState: Sendable {
   private func text(of breach: Breach, _ conditions: [Condition]) -> String? {
     switch breach {
     case .chainBroken: conditions.contains(.chainBroken) ? chainTrouble : nil
-    case .equivocation: conditions.contains(.equivocation) ? "two messages under one number" : nil
+    case .equivocation: conditions.contains(.equivocation) ? OpenBreach.equivocation.text : nil
     case .cloned: conditions.contains(.cloned) ? "two machines use one key" : nil
     case .declaredLoss: declared
     }

@@ -57,7 +57,7 @@ public struct DeviceRow: Hashable, Sendable {
     case .chainBroken: device.chainTrouble
     case .silent: device.report == nil ? "never reported" : "nothing heard"
     case .cloned: "two machines use this key"
-    case .equivocation: "two messages under one number"
+    case .equivocation: OpenBreach.equivocation.text
     case .revoked: "key revoked"
     case .awaitingKey: "credential not known yet"
     case .trustStale: "trust document or list of revoked keys expired or missing"
