@@ -192,6 +192,19 @@ private func permutations<Element>(_ items: [Element]) -> [[Element]] {
     #expect(renewed.report?.seq == 2)
   }
 
+  @Test func `a report that is older than the history's does not count`() {
+    let known = Observation.reported(kid: "k1", seq: 2)
+    #expect(conditions([enrolled, kept(report(1)), known]) == [.stale])
+    #expect(conditions([enrolled, kept(report(1)), known, live(report(2))]).isEmpty)
+    #expect(conditions([enrolled, kept(report(2)), known]).isEmpty)
+    // Another key counts by itself.
+    #expect(conditions([enrolled, kept(report(1, kid: "k2", keyIssued: 2)), known]).isEmpty)
+    let row = DeviceRow(
+      device([enrolled, kept(report(1)), known]),
+      DeviceStatus(device([enrolled, kept(report(1)), known]), at: start + 10, key: .good))
+    #expect(row.why.contains("the history holds a newer report"))
+  }
+
   @Test func `an older credential changes nothing`() {
     let old = Observation.enrolled(kid: "k1", issued: 0, expires: start + 1, groups: ["mill"])
     let state = device([enrolled, old, old])

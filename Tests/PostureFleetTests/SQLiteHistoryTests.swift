@@ -38,6 +38,12 @@ import Testing
       #expect(again == [.duplicate, .duplicate, .conflict])
       let contradicted = try history.contradicted()
       #expect(contradicted == [Name("edge-1")!: 100])
+      let newest = try history.insert([record(7), record(9, kind: .event, chain: "A"), record(8, device: "edge-2")])
+      #expect(newest == [.inserted, .inserted, .inserted])
+      let numbers = try ["edge-1", "edge-2", "edge-3"].map { try history.newestReport(of: Name($0)!, by: "k") }
+      #expect(numbers == [7, 8, nil])
+      let stranger = try history.newestReport(of: Name("edge-1")!, by: "x")
+      #expect(stranger == nil)
     }
   }
 

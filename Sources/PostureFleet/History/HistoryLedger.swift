@@ -95,6 +95,10 @@ final class HistoryLedger: Sendable {
     try result { store throws(HistoryError) in try store.since(verdict, of: name) }
   }
 
+  func newestReport(of name: Name, by kid: String) throws(HistoryError) -> Int64? {
+    try result { store throws(HistoryError) in try store.newestReport(of: name, by: kid) }
+  }
+
   func trend(since: Int64) throws(HistoryError) -> [TrendSample] {
     try result { store throws(HistoryError) in try store.trend(since: since) }
   }

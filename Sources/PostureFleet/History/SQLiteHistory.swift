@@ -35,6 +35,7 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
   /// The first report of the latest run of a verdict: asked for every device of a fleet at once, so each part is one
   /// look into an index.
   private let first: Statement
+  private let newest: Statement
 
   public init(path: String) throws(HistoryError) {
     do throws(SQLiteError) {
@@ -51,6 +52,8 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
         SELECT issued FROM message WHERE device = ?1 AND typ = ?2 AND verdict = ?3
           AND received > MAX(\(last) ?4), -1), \(last) ?5), -1)) ORDER BY received, issued LIMIT 1
         """)
+      newest = try database.prepare(
+        "SELECT MAX(seq) FROM message WHERE kid = ?1 AND typ = ?2 AND chain = '' AND device = ?3")
       digest = try database.prepare("SELECT digest FROM message WHERE kid = ? AND typ = ? AND chain = ? AND seq = ?")
     } catch { throw HistoryError(error) }
   }
@@ -117,6 +120,18 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
       }
     } catch { throw HistoryError(error) }
     return since
+  }
+
+  public func newestReport(of device: Name, by kid: String) throws(HistoryError) -> Int64? {
+    var number: Int64 = 0
+    do throws(SQLiteError) {
+      try newest.run([.text(kid), .text(TokenKind.report.rawValue), .text(device.description)]) { row in
+        number = row.integer(0)
+        return false
+      }
+    } catch { throw HistoryError(error) }
+    // Numbers begin with 1; SQLite's greatest of none is NULL, which reads as 0.
+    return number > 0 ? number : nil
   }
 
   public func add(_ sample: TrendSample) throws(HistoryError) {

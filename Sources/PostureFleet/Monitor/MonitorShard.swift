@@ -141,18 +141,18 @@ final class MonitorShard: Sendable {
 
   /// What the history knows of times before this start, of each device once it has reported.
   func remember(at now: Int64) {
-    let verdicts = state.withLock { state in
+    let reports = state.withLock { state in
       defer { state.unasked = [] }
-      let reported = state.unasked.compactMap { name in
-        state.fleet.devices[name]?.report.map { (name, $0.verdict) }
-      }
+      let reported = state.unasked.compactMap { name in state.fleet.devices[name]?.report.map { (name, $0) } }
       state.remembered.formUnion(reported.map(\.0))
       return reported
     }
-    for (name, verdict) in verdicts {
-      guard let since = try? ledger.since(verdict, of: name) else { continue }
+    for (name, report) in reports {
+      let since = try? ledger.since(report.verdict, of: name)
+      let newest = try? ledger.newestReport(of: name, by: report.kid)
       state.withLock { state in
-        state.fleet.remember(verdict, of: name, since: since, at: now)
+        if let since { state.fleet.remember(report.verdict, of: name, since: since, at: now) }
+        if let newest { state.fleet.remember(report: newest, by: report.kid, of: name, at: now) }
         state.changed.insert(name)
       }
     }

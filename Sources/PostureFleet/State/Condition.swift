@@ -18,7 +18,7 @@ public enum Condition: String, Sendable, CaseIterable, Comparable {
   case trustStale
   /// It is enrolled, or was heard of, but no report has come for too long.
   case silent
-  /// The last report is past its time.
+  /// The last report is past its time, or older than one that the history holds.
   case stale
   /// A retained report of a device whose clock is not trusted, or is ahead: it may be as old as it likes.
   case ageUnproven
@@ -36,7 +36,7 @@ public enum Condition: String, Sendable, CaseIterable, Comparable {
     case .trustStale:
       "The trust document has expired or is missing, or its list of revoked keys is: revocations may be missing."
     case .silent: "Nothing has been heard of the device for too long."
-    case .stale: "The last report is past its time."
+    case .stale: "The last report is past its time, or is not the newest that the history holds."
     case .ageUnproven: "The device's clock is not trusted and the report was kept by the broker: ask for a recheck."
     }
   }

@@ -17,6 +17,8 @@ public struct DeviceState: Sendable {
     var boots: [String] = []
     /// When the newest report was made.
     var reported: Int64 = 0
+    /// The highest number of a report that the history holds.
+    var reportedNumber: Int64 = 0
     var isEquivocal = false
     var isCloned = false
 
@@ -81,6 +83,7 @@ public struct DeviceState: Sendable {
       if onReport { badReport = Rejection(code: code, at: now) }
     case .verdict(let verdict, let since):
       if report?.verdict == verdict { verdictSince = min(verdictSince ?? since, since) }
+    case .reported(let kid, let seq): withKey(kid) { $0.reportedNumber = max($0.reportedNumber, seq) }
     case .contradicted(let kid): withKey(kid) { $0.isEquivocal = true }
     case .breached(let breach): remember(breach)
     case .acknowledged: acknowledge()
@@ -138,6 +141,9 @@ public struct DeviceState: Sendable {
     received = now
     isAged = !isRetained || isProven
   }
+
+  /// The history holds a newer report than the one that the broker kept.
+  var isOutdated: Bool { report.map { $0.seq < keys[$0.kid]?.reportedNumber ?? 0 } ?? false }
 
   /// Whether what the newest report says of its time can be believed: its clock is trusted, and it did not come before
   /// it was made.

@@ -70,6 +70,7 @@ public struct DeviceStatus: Hashable, Sendable {
 
   private static func isStale(_ device: DeviceState, at now: Int64, _ limits: Limits) -> Bool {
     guard let report = device.report else { return false }
+    if device.isOutdated { return true }
     let end = device.isDated ? report.expires : nil
     return now >= end ?? device.received + limits.reportLife
   }

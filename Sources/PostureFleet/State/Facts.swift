@@ -131,6 +131,8 @@ public enum Observation: Hashable, Sendable {
   case rejected(code: String, onReport: Bool)
   /// The history tells since when the verdict is what it is.
   case verdict(Verdict, since: Int64)
+  /// The history holds a report with this number.
+  case reported(kid: String, seq: Int64)
   /// The history holds another message under a number of this key.
   case contradicted(kid: String)
   /// The history holds a breach that nobody has accepted yet.

@@ -153,6 +153,11 @@ public struct Fleet: Sendable {
     devices[name]?.observe(.verdict(verdict, since: since), at: now)
   }
 
+  /// The history holds a report of this key with that number.
+  public mutating func remember(report seq: Int64, by kid: String, of name: Name, at now: Int64) {
+    devices[name]?.observe(.reported(kid: kid, seq: seq), at: now)
+  }
+
   /// The history holds another message under a number of this key.
   public mutating func contradict(_ name: Name, kid: String, at now: Int64) {
     devices[name]?.observe(.contradicted(kid: kid), at: now)

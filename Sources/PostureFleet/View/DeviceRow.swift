@@ -61,7 +61,7 @@ public struct DeviceRow: Hashable, Sendable {
     case .revoked: "key revoked"
     case .awaitingKey: "credential not known yet"
     case .trustStale: "trust document or list of revoked keys expired or missing"
-    case .stale: "report past its time"
+    case .stale: device.isOutdated ? "the history holds a newer report" : "report past its time"
     case .ageUnproven: "report of unknown age"
     }
   }
