@@ -156,7 +156,7 @@ public final class Monitor: Sendable {
       let isFull = Clock.boottimeMilliseconds >= nextFull
       if isFull { nextFull = Clock.boottimeMilliseconds + 10_000 }
       takeAcknowledgements(at: now)
-      if self.trust != trust {
+      if isFull || self.trust != trust {
         trust = self.trust
         noteTrust(at: now)
       }
@@ -177,7 +177,7 @@ public final class Monitor: Sendable {
     }
   }
 
-  /// What this document says is refused in an older one for good, and policies may have their signer now.
+  /// What the trust document says is refused in an older one for good, and policies may have their signer now.
   private func noteTrust(at now: Int64) {
     let verifier = shards[0].read { $0.verifier }
     board.withLock { $0.retry(trust: verifier.trust, at: now) }
