@@ -146,31 +146,24 @@ struct MonitorBench: Bench {
 
 }
 
-/// The bare verification of a report's signature, on all cores at once: two cores of a virtual machine seldom do twice
-/// the work of one.
+/// The bare verification of a report's signature.
 private struct Floor {
-  /// That all of them do in a second.
+  /// That one core does in a second, times the cores. Both cores of a virtual machine at once seldom do as much.
   var rate: Double
   /// Microseconds of CPU time for each.
   var work: Double
-  /// On each core: most of a second's work.
-  private static let count = 6_000
 
   private init(_ kit: DeviceKit) throws(BenchError) {
+    let key = try BareKey(kit.key)
     let message = try BareMessage(kit.report)
-    let cores = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
-    let (start, before) = (Clock.monotonicNanoseconds, Clock.processNanoseconds)
-    do throws(SystemError) { try Together.run(cores) { _ in Self.verify(message, with: kit.key) } } catch {
-      throw BenchError("\(error)")
+    var calls = 0
+    let start = Clock.processNanoseconds
+    let times = Measure.perCall(batch: 200) {
+      calls += 1
+      key.verify(message)
     }
-    let total = Double(cores * Self.count)
-    rate = 1e9 * total / Double(Clock.monotonicNanoseconds - start)
-    work = Double(Clock.processNanoseconds - before) / 1e3 / total
-  }
-
-  private static func verify(_ message: BareMessage, with key: FileKey) {
-    guard let key = try? BareKey(key) else { return }
-    for _ in 0..<count { key.verify(message) }
+    rate = 1e9 / times.median * Double(max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+    work = Double(Clock.processNanoseconds - start) / 1e3 / Double(calls)
   }
 
   /// The mean of before and after: a machine that others use as well is not always equally quick.
