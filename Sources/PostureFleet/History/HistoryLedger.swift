@@ -59,9 +59,11 @@ final class HistoryLedger: Sendable {
   private func store(_ batch: [Work], _ unstored: inout [HistoryRecord]) {
     if batch.isEmpty { return }
     let records = unstored + batch.compactMap { if case .record(let record) = $0 { record } else { nil } }
-    let result: Result<[Insertion], HistoryError> = store.withLock { store in
+    // What is stored is stored, whatever becomes of a sample or of tidying up after it.
+    let (insertions, failure) = store.withLock { store -> ([Insertion]?, HistoryError?) in
+      var insertions: [Insertion]?
       do throws(HistoryError) {
-        let insertions = records.isEmpty ? [] : try store.insert(records)
+        insertions = records.isEmpty ? [] : try store.insert(records)
         for work in batch {
           switch work {
           case .record: continue
@@ -69,22 +71,16 @@ final class HistoryLedger: Sendable {
           case .prune(let before): _ = try store.prune(before: before)
           }
         }
-        return .success(insertions)
-      } catch { return .failure(error) }
+        return (insertions, nil)
+      } catch { return (insertions, error) }
     }
-    switch result {
-    case .success(let insertions):
-      unstored = []
-      let onConflict = state.withLock { state in
-        state.trouble = nil
-        state.stored += insertions.count { $0 == .inserted }
-        return state.onConflict
-      }
-      for (record, insertion) in zip(records, insertions) where insertion == .conflict { onConflict(record) }
-    case .failure(let error):
-      unstored = records.suffix(Self.mostUnstored)
-      state.withLock { $0.trouble = error.description }
+    unstored = insertions == nil ? records.suffix(Self.mostUnstored) : []
+    let onConflict = state.withLock { state in
+      state.trouble = failure?.description
+      state.stored += (insertions ?? []).count { $0 == .inserted }
+      return state.onConflict
     }
+    for (record, insertion) in zip(records, insertions ?? []) where insertion == .conflict { onConflict(record) }
   }
 
   func records(of name: Name, limit: Int) throws(HistoryError) -> [HistoryRecord] {
