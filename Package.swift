@@ -104,7 +104,7 @@ let package = Package(
     tests("PosturePlatformTests", ["PosturePlatform"]),
     tests("PostureProbesTests", ["Posture", "PosturePlatform", "PostureProbes"]),
     tests("PostureCheckTests", ["Posture", "PosturePlatform", "PostureCheck"]),
-    tests("PostureTokensTests", ["Posture", "PosturePlatform", "PostureTokens"]),
+    tests("PostureTokensTests", ["Posture", "PosturePlatform", "PostureTokens", "COpenSSL"]),
     tests("PostureAttesterTests", ["Posture", "PosturePlatform", "PostureProbes", "PostureTokens", "PostureAttester"]),
     tests("PostureMQTTTests", ["Posture", "PosturePlatform", "PostureMQTT"]),
     tests("PostureCourierTests", ["Posture", "PosturePlatform", "PostureTokens", "PostureMQTT", "PostureCourier"]),

@@ -5,7 +5,7 @@ import Synchronization
 import TestKit
 import Testing
 
-/// OpenSSL's object is lent to one key after the other: none may see what another left in it.
+/// A verifier is lent to one key after the other: none may see what another left in it.
 @Suite struct VerifierTests {
   private struct Signed: Sendable {
     let key: PublicKey

@@ -26,7 +26,7 @@ import Testing
         let isValid = test["result"]!.string == "valid"
         #expect(key.verifies(signature, of: message) == isValid, "tcId \(test["tcId"]!): \(test["comment"]!)")
         #expect(
-          multiples.verifies(signature[...], digest: SHA256.digest(of: message)) == isValid,
+          Verifier.verifies(signature[...], digest: SHA256.digest(of: message), by: multiples) == isValid,
           "by multiples, tcId \(test["tcId"]!): \(test["comment"]!)")
         count += 1
       }

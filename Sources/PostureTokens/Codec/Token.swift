@@ -37,11 +37,7 @@ public struct UnverifiedToken: Sendable {
   /// Throws unless it is `key` that signed this.
   func verify(by key: PublicKey) throws(TokenError) {
     guard key.kid == kid else { throw TokenError(.unknownKey, kid) }
-    let digest = SHA256.digest(of: bytes[..<signed])
-    let isGood =
-      kind == .credential
-      ? FrequentKeys.verifies(signature[...], digest: digest, by: key)
-      : Verifier.verifies(signature[...], digest: digest, by: key.jwk)
+    let isGood = key.verifies(signature[...], of: bytes[..<signed], isFrequent: kind == .credential)
     guard isGood else { throw TokenError(.signature) }
   }
 

@@ -27,27 +27,9 @@ public enum SHA256 {
   public static func text(of bytes: [UInt8]) -> String { Base64URL.encode(digest(of: bytes)) }
 }
 
-/// EVP_PKEY_PUBLIC_KEY (evp.h), a computed macro that Swift does not see: all parameters and the public key.
-private let publicKeySelection: Int32 = 0x86
-
-/// Names that an OSSL_PARAM points to for as long as it lives; a Swift string would lend its bytes for one call only.
-private enum ParameterName {
-  case group, publicKey
-
-  var pointer: UnsafePointer<CChar> {
-    let name: StaticString =
-      switch self {
-      case .group: "group"
-      case .publicKey: "pub"
-      }
-    return UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
-  }
-}
-
 /// One key on P-256 in OpenSSL's hands. The context for signing is made once and used again.
 final class ECKey: @unchecked Sendable {
-  // `pkey` is changed by nobody but a ``Verifier``, which shares its own with no one, and OpenSSL counts its references
-  // atomically; the context is used under its lock.
+  // `pkey` is changed by nobody, and OpenSSL counts its references atomically; the context is used under its lock.
   let pkey: OpaquePointer
   private let signing: Mutex<Context?> = Mutex(nil)
 
@@ -86,31 +68,6 @@ final class ECKey: @unchecked Sendable {
       EVP_PKEY_keygen(context, &pkey) == 1, let pkey
     else { throw .library() }
     return try ECKey(owning: pkey)
-  }
-
-  /// A public key; the point is checked to lie on the curve.
-  convenience init(point jwk: JWK) throws(KeyError) {
-    guard let context = EVP_PKEY_CTX_new_id(EVP_PKEY_EC, nil) else { throw KeyError(.library) }
-    defer { EVP_PKEY_CTX_free(context) }
-    guard EVP_PKEY_fromdata_init(context) == 1 else { throw .library() }
-    var group = Array("prime256v1".utf8CString)
-    var point = [0x04] + jwk.x + jwk.y
-    var pkey: OpaquePointer?
-    let made = group.withUnsafeMutableBufferPointer { group in
-      point.withUnsafeMutableBufferPointer { point in
-        var parameters = [
-          OSSL_PARAM_construct_utf8_string(ParameterName.group.pointer, group.baseAddress, 0),
-          OSSL_PARAM_construct_octet_string(ParameterName.publicKey.pointer, point.baseAddress, point.count),
-          OSSL_PARAM_construct_end(),
-        ]
-        return EVP_PKEY_fromdata(context, &pkey, publicKeySelection, &parameters)
-      }
-    }
-    guard made == 1, let pkey else {
-      ERR_clear_error()
-      throw KeyError(.point)
-    }
-    try self.init(owning: pkey)
   }
 
   convenience init(pem: [UInt8]) throws(KeyError) {
@@ -163,24 +120,6 @@ final class ECKey: @unchecked Sendable {
       return nil
     }
     return Context(pointer: context)
-  }
-
-  /// SEQUENCE of two INTEGERs (RFC 3279 section 2.2.3) of r and s.
-  static func der(_ signature: ArraySlice<UInt8>) -> [UInt8] {
-    let middle = signature.startIndex + 32
-    let r = signature[..<middle].drop { $0 == 0 }
-    let s = signature[middle...].drop { $0 == 0 }
-    var der: [UInt8] = [0x30, 0]
-    der.reserveCapacity(72)
-    for number in [r, s] {
-      // A leading bit, or no byte at all, needs a zero byte: INTEGER is signed.
-      let pad = (number.first ?? 0x80) >= 0x80
-      der += [0x02, UInt8(number.count + (pad ? 1 : 0))]
-      if pad { der.append(0) }
-      der += number
-    }
-    der[1] = UInt8(der.count - 2)
-    return der
   }
 
   static func raw(_ der: [UInt8]) -> [UInt8]? {

@@ -23,7 +23,7 @@ enum FrequentKeys {
   /// As ``Verifier/verifies(_:digest:by:)``.
   static func verifies(_ signature: ArraySlice<UInt8>, digest: [UInt8], by key: PublicKey) -> Bool {
     switch entries.withLock({ ask(for: key.kid, &$0) }) {
-    case .ready(let multiples): return multiples.verifies(signature, digest: digest)
+    case .ready(let multiples): return Verifier.verifies(signature, digest: digest, by: multiples)
     case .asked(Self.threshold): make(key)
     case .asked, .inTheMaking, .impossible: break
     }

@@ -19,8 +19,12 @@ public struct PublicKey: Hashable, Sendable {
     verifies(signature[...], of: bytes[...])
   }
 
-  func verifies(_ signature: ArraySlice<UInt8>, of bytes: ArraySlice<UInt8>) -> Bool {
-    Verifier.verifies(signature, digest: SHA256.digest(of: bytes), by: jwk)
+  /// `isFrequent`: it is one of the few keys that sign for many.
+  func verifies(_ signature: ArraySlice<UInt8>, of bytes: ArraySlice<UInt8>, isFrequent: Bool = false) -> Bool {
+    let digest = SHA256.digest(of: bytes)
+    return isFrequent
+      ? FrequentKeys.verifies(signature, digest: digest, by: self)
+      : Verifier.verifies(signature, digest: digest, by: jwk)
   }
 
   public static func == (left: PublicKey, right: PublicKey) -> Bool { left.jwk == right.jwk }

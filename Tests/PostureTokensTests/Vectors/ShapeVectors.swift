@@ -168,7 +168,7 @@ extension VectorBook {
     let (r, s) = (Array(raw[..<32]), Array(raw[32...]))
     func token(_ signature: [UInt8]) -> String { signed + Base64URL.encode(signature) }
     let zero = [UInt8](repeating: 0, count: 32)
-    reject("signature-der", .signatureSize, "ASN.1 instead of r and s", token(ECKey.der(raw[...])))
+    reject("signature-der", .signatureSize, "ASN.1 instead of r and s", token(OpenSSLVerification.der(raw[...])))
     reject("signature-63", .signatureSize, "", token(Array(raw.dropLast())))
     reject("signature-65", .signatureSize, "", token(raw + [0]))
     reject("signature-zero", .signature, "r = s = 0", token(zero + zero))
