@@ -14,17 +14,6 @@ extension JSONParser {
       self.excerpt = excerpt
     }
 
-    /// Of the object that the document's member `of` holds, only the members named are kept. All of it is checked alike.
-    public struct Excerpt: Hashable, Sendable {
-      public var of: String
-      public var members: [String]
-
-      public init(of: String, members: [String]) {
-        self.of = of
-        self.members = members
-      }
-    }
-
     /// Our own signed messages.
     public static let message = Limits(bytes: 65_536, depth: 16)
     /// Output of the system's tools, LUKS headers and the like.
