@@ -152,6 +152,22 @@ private func permutations<Element>(_ items: [Element]) -> [[Element]] {
     #expect(conditions(newest + [live(report(10)), birth(20, at: start)] + doubled) == [.cloned])
   }
 
+  @Test func `a message of the future hides no second machine`() {
+    let ahead = start + 365 * 86_400
+    let other = (3...6).map { live(report($0, at: start + $0, boot: $0 % 2 == 0 ? "a" : "b")) }
+    for first in [kept(report(1, at: ahead, boot: "a")), live(report(1, at: ahead, boot: "a"))] {
+      #expect(conditions([enrolled, first] + other) == [.cloned])
+    }
+    func birth(_ number: Int64, at issued: Int64) -> Observation {
+      .presence(PresenceFacts(kid: "k1", connection: "c\(number)", number: number, isOnline: true, issued: issued))
+    }
+    let behind = (1...3).map { birth($0, at: start + $0) }
+    #expect(conditions([enrolled, live(report(1)), birth(20, at: ahead)] + behind) == [.cloned])
+    // Made before that one was received: it comes late, or again.
+    let early = (1...3).map { birth($0, at: start - 86_400 + $0) }
+    #expect(conditions([enrolled, live(report(1)), birth(20, at: ahead)] + early) == [])
+  }
+
   @Test func `a report of the future has no age of its own`() {
     let ahead = report(1, at: start + 86_400, expires: start + 90_300)
     #expect(conditions([enrolled, kept(ahead)]) == [.ageUnproven])

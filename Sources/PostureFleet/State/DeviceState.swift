@@ -15,7 +15,7 @@ public struct DeviceState: Sendable {
     var machine: String?
     /// The starts of the machine, in the order in which they were heard of.
     var boots: [String] = []
-    /// When the newest report was made.
+    /// When the newest report was made, or received where its clock is ahead.
     var reported: Int64 = 0
     /// The highest number of a report that the history holds.
     var reportedNumber: Int64 = 0
@@ -115,7 +115,7 @@ public struct DeviceState: Sendable {
       let sight = key.reports.see(facts.seq, facts.digest)
       if sight == .conflict { key.isEquivocal = true }
       if sight != .duplicate, !isRetained { key.see(boot: facts.boot, made: facts.issued) }
-      key.reported = max(key.reported, facts.issued)
+      key.reported = max(key.reported, min(facts.issued, now))
       if let machine = facts.machine {
         if let known = key.machine, known != machine { key.isCloned = true }
         key.machine = key.machine ?? machine

@@ -11,7 +11,7 @@ struct PresenceRecord: Sendable {
   private(set) var since: Int64 = 0
   /// Two connections live under one key: they used one number, or take over from each other again and again.
   private(set) var isDoubled = false
-  /// When the newest message was made; what is older than that came late, or again.
+  /// When the newest message was made, or received where its clock is ahead; what is older came late, or again.
   private var issued: Int64 = 0
   /// Births that came after that of a later connection, each with a number of its own.
   private var behind: [(number: Int64, at: Int64)] = []
@@ -30,7 +30,7 @@ struct PresenceRecord: Sendable {
       if facts.isOnline, facts.number < number, isOfNow { seeBehind(facts.number, at: now) }
     case .duplicate: break
     }
-    issued = max(issued, facts.issued)
+    issued = max(issued, min(facts.issued, now))
     let isLater = facts.number > number || (facts.number == number && isOnline && !facts.isOnline)
     guard isLater else { return }
     if facts.isOnline != isOnline || number < 0 { since = now }
