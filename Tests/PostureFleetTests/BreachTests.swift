@@ -92,6 +92,50 @@ import Testing
     }
   }
 
+  @Test func `invented chains do not push out the memory of a broken one`() {
+    let start = { event(link(1, content: .start(reason: "enrolled")), chain: $0) }
+    let forked = [start("A"), event(link(2)), event(link(2, digest: "other"))]
+    let torn = [start("A"), event(link(4))]
+    let known = [Observation.breached(OpenBreach(.chainBroken, chain: "A", text: "events missing: 3-4"))]
+    let invented: [(String) -> [Observation]] = [
+      { [event(link(7), chain: $0)] }, { [start($0)] }, { [start($0), event(link(5), chain: $0)] },
+      { [event(link(7), chain: $0), event(link(7, digest: "other"), chain: $0)] },
+    ]
+    for broken in [forked, torn, known] {
+      for invent in invented {
+        let crowd = (1...9).flatMap { invent("X\($0)") }
+        for order in [
+          broken + [report(1, eseq: 4)] + crowd + [report(2, eseq: 0, chain: "B")] + crowd,
+          broken + crowd + [report(2, eseq: 0, chain: "B")],
+          [report(1, eseq: 4)] + crowd + [report(2, eseq: 9, chain: "B")] + crowd + broken,
+        ] {
+          var state = device(order)
+          #expect(conditions(state) == [.chainBroken])
+          for next in ["C", "D", "E", "F", "G"].enumerated() {
+            state.observe(report(3 + Int64(next.offset), eseq: 0, chain: next.element), at: 300)
+          }
+          #expect(conditions(state, at: 301) == [.chainBroken])
+          state.observe(start("G"), at: 302)
+          #expect(conditions(state, at: 303).isEmpty)
+        }
+      }
+    }
+    // Back to the broken one, whose memory is still there.
+    let back =
+      forked + [report(1, eseq: 2)] + (1...9).flatMap { invented[2]("X\($0)") }
+      + [report(2, eseq: 0, chain: "B"), start("Y"), report(3, eseq: 2)]
+    #expect(conditions(device(back)) == [.chainBroken])
+  }
+
+  /// With a monitor that was started again, too.
+  @Test func `the first report of another chain has no moment of grace where one is broken already`() {
+    let known = Observation.breached(OpenBreach(.chainBroken, chain: "A", text: "events missing: 3-4"))
+    let forked = [event(link(2)), event(link(2, digest: "other"))]
+    for broken in [[known], forked] {
+      #expect(conditions(device(broken + [report(2, eseq: 2, chain: "B")]), at: 101) == [.chainBroken])
+    }
+  }
+
   @Test func `a chain that is dropped for one without events is missed`() {
     let left = [report(1, eseq: 0), report(2, eseq: 0, chain: "B")]
     #expect(conditions(device(left)) == [.chainBroken])

@@ -60,8 +60,10 @@ public struct DeviceState: Sendable {
   public private(set) var replays = 0
   /// Events are missing since then.
   public private(set) var missingSince: Int64?
-  private var chains: [String: EventChain] = [:]
-  private var earlierChains: Set<String> = []
+  /// Oldest first.
+  private var chains: [(id: String, events: EventChain)] = []
+  /// Its reports have spoken of more than one chain.
+  private var hasChangedChain = false
   /// What the history tells of times before this start.
   private var remembered: [OpenBreach] = []
 
@@ -85,7 +87,7 @@ public struct DeviceState: Sendable {
       if report?.verdict == verdict { verdictSince = min(verdictSince ?? since, since) }
     case .reported(let kid, let seq): withKey(kid) { $0.reportedNumber = max($0.reportedNumber, seq) }
     case .contradicted(let kid): withKey(kid) { $0.isEquivocal = true }
-    case .breached(let breach): remember(breach)
+    case .breached(let breach): remembered.append(breach)
     case .acknowledged: acknowledge()
     }
   }
@@ -159,11 +161,10 @@ public struct DeviceState: Sendable {
 
   private mutating func follow(_ facts: ReportFacts) {
     guard let head = facts.head else { return }
-    if let report, let current = report.head?.chain, current != head.chain {
-      let isSuccessor = facts.isNewer(than: report)
-      earlierChains.insert(isSuccessor ? current : head.chain)
-      // What was broken stays so until the chain that follows is complete.
-      if isSuccessor, isForked || isRemembered(.chainBroken) { missingSince = missingSince ?? 0 }
+    if let known = headChain, known != head.chain { hasChangedChain = true }
+    // What was broken stays so until the chain that follows is complete.
+    if report.map(facts.isNewer) ?? true, headChain != head.chain, isForked || isRemembered(.chainBroken) {
+      missingSince = missingSince ?? 0
     }
     withChain(head.chain) { $0.claim(head.eseq, head.digest) }
   }
@@ -177,29 +178,42 @@ public struct DeviceState: Sendable {
   }
 
   private mutating func withChain(_ id: String, _ change: (inout EventChain) -> Void) {
-    if chains[id] == nil, chains.count >= Self.cap {
-      guard let old = chains.keys.first(where: { $0 != report?.head?.chain }) else { return }
-      chains[old] = nil
-      earlierChains.remove(old)
-    }
-    change(&chains[id, default: EventChain()])
+    if let at = chains.firstIndex(where: { $0.id == id }) { return change(&chains[at].events) }
+    if chains.count >= Self.cap { chains.remove(at: leastChain) }
+    var events = EventChain()
+    change(&events)
+    chains.append((id, events))
+  }
+
+  /// The one that is forgotten first. Invented ones push out one another, and no broken one.
+  private var leastChain: Int {
+    let others = chains.indices.filter { chains[$0].id != headChain }
+    return others.last { !chains[$0].events.isBroken } ?? others.last!
   }
 
   /// The chain that the newest report speaks of.
-  private var chain: EventChain? {
-    if let id = report?.head?.chain { return chains[id] }
-    return chains.count == 1 ? chains.first?.value : nil
+  private var headChain: String? { report?.head?.chain }
+
+  /// What the device's chain is judged by: everything where no report tells which one it is.
+  private var judged: [EventChain] {
+    chains.filter { $0.id == headChain ?? $0.id }.map(\.events)
+  }
+
+  /// The present chain comes after another one, so that it has to begin at its beginning.
+  private var isSuccessor: Bool {
+    guard let headChain else { return false }
+    return hasChangedChain || chains.contains { $0.id != headChain && $0.events.isBroken }
+      || remembered.contains { $0.breach == .chainBroken && $0.chain != headChain }
   }
 
   public var missingEvents: [ClosedRange<Int64>] {
-    guard let chain else { return [] }
-    let isSuccessor = earlierChains.contains { $0 != report?.head?.chain }
-    return chain.missing(fromStart: isSuccessor)
+    let isSuccessor = isSuccessor
+    return judged.flatMap { $0.missing(fromStart: isSuccessor) }
   }
 
-  public var isForked: Bool { chain?.isForked ?? false }
-  public var declaredLost: Int64 { chain?.declaredLost ?? 0 }
-  public var chainStart: String? { chain?.startReason }
+  public var isForked: Bool { judged.contains(where: \.isForked) }
+  public var declaredLost: Int64 { EventChain.sum(0, judged.map(\.declaredLost)) }
+  public var chainStart: String? { judged.last?.startReason }
 
   private mutating func noteMissing(at now: Int64) {
     missingSince = missingEvents.isEmpty ? nil : missingSince ?? now
@@ -207,16 +221,10 @@ public struct DeviceState: Sendable {
 
   // MARK: Breaches
 
-  private mutating func remember(_ breach: OpenBreach) {
-    remembered.append(breach)
-    // The chain that follows has to begin at its beginning.
-    if breach.breach == .chainBroken { earlierChains.insert(breach.chain) }
-  }
-
   /// A breach of a chain is over where the device has begun another one.
   private func known(_ breach: Breach) -> OpenBreach? {
     remembered.first { old in
-      old.breach == breach && (old.chain.isEmpty || old.chain == report?.head?.chain ?? old.chain)
+      old.breach == breach && (old.chain.isEmpty || old.chain == headChain ?? old.chain)
     }
   }
 
@@ -228,7 +236,7 @@ public struct DeviceState: Sendable {
       guard let text = text(of: breach, conditions) else { return nil }
       let isOfChain = breach == .chainBroken || breach == .declaredLoss
       return known(breach)
-        ?? OpenBreach(breach, chain: isOfChain ? report?.head?.chain ?? "" : "", text: text)
+        ?? OpenBreach(breach, chain: isOfChain ? headChain ?? "" : "", text: text)
     }
   }
 
@@ -261,8 +269,8 @@ public struct DeviceState: Sendable {
   }
 
   private mutating func acknowledge() {
-    for id in chains.keys { chains[id]?.accept() }
-    earlierChains = []
+    for at in chains.indices { chains[at].events.accept() }
+    hasChangedChain = false
     remembered = []
     missingSince = nil
     for kid in keys.keys {

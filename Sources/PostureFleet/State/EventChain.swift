@@ -129,11 +129,14 @@ struct EventChain: Sendable {
     return ranges
   }
 
+  /// Whatever chain came before it.
+  var isBroken: Bool { isForked || !missing(fromStart: false).isEmpty }
+
   /// Events the device declared lost, and that were not seen before.
   var declaredLost: Int64 { Self.sum(forgottenLost, links.map(lost)) }
 
   /// What a device declares has no bound.
-  private static func sum(_ known: Int64, _ more: [Int64]) -> Int64 {
+  static func sum(_ known: Int64, _ more: [Int64]) -> Int64 {
     more.reduce(known) { sum, next in
       let (total, isOver) = sum.addingReportingOverflow(next)
       return isOver ? .max : total
