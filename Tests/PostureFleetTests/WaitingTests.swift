@@ -55,6 +55,19 @@ import Testing
     #expect(conditions == [])
   }
 
+  @Test mutating func `waiting ends where the report that is known is back on its topic`() throws {
+    let known = try report(1, by: key)
+    take(.keys(name), try site.credential("edge-1", key.publicKey), isRetained: true)
+    take(.report(name), known)
+    take(.report(name), try report(2, by: next), isRetained: true)
+    #expect(conditions == [.awaitingKey])
+    // What else came of the device says nothing of that topic.
+    take(.reply(name), known)
+    #expect(conditions == [.awaitingKey])
+    take(.report(name), known, isRetained: true)
+    #expect(conditions == [])
+  }
+
   @Test mutating func `invented keys of one device keep no other from being heard`() throws {
     let other = Name("edge-2")!
     for _ in 0..<9_000 {

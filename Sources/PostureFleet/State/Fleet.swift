@@ -63,6 +63,7 @@ public struct Fleet: Sendable {
       let device = topic.device, reports[device] == bytes, let facts = devices[device]?.report
     else { return false }
     observe(.report(facts, isRetained: isRetained, isProven: false), of: device, at: now)
+    endWaiting(of: device, at: now) { other, _ in other == topic }
     return true
   }
 
