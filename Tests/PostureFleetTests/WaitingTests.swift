@@ -78,6 +78,7 @@ import Testing
       take(.reply(other), "\(header).e30.\(signature)")
     }
     #expect(fleet.verifier.waitingCount.held <= 64)
+    #expect(fleet.counters.dropped >= 9_000 - 64)
     take(.report(name), try report(1, by: key), isRetained: true)
     take(.keys(name), try site.credential("edge-1", key.publicKey), isRetained: true)
     #expect(conditions == [])

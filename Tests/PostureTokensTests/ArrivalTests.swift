@@ -104,4 +104,50 @@ import Testing
     }
     #expect(monitor.waitingCount.held == WaitingRoom.perKey + 1)
   }
+
+  private func topic(_ device: String) -> Topic { Topic(Name("site")!, .reply(Name(device)!)) }
+
+  private func key(_ number: Int) -> WaitingRoom.Want { .key("k\(number)") }
+
+  @Test func `a device at its bound loses its oldest message, and no other loses one`() {
+    var room = WaitingRoom()
+    room.add([9], on: topic("other"), for: key(0))
+    for number in 0..<200 { room.add([UInt8(number)], on: topic("edge-1"), for: key(number)) }
+    #expect(room.count == WaitingRoom.perDevice + 1)
+    #expect(room.dropped == 200 - WaitingRoom.perDevice)
+    #expect(room.release(key(0)).map(\.bytes) == [[9]])
+    #expect(room.release(key(199 - WaitingRoom.perDevice)).isEmpty)
+    for number in (200 - WaitingRoom.perDevice)..<200 {
+      #expect(room.release(key(number)).map(\.bytes) == [[UInt8(number)]])
+    }
+    #expect(room.count == 0)
+  }
+
+  @Test func `a full room takes from the device that holds most`() {
+    var room = WaitingRoom()
+    let large = [UInt8](repeating: 1, count: 30_000)
+    room.add([9], on: topic("quiet"), for: key(-1))
+    let crowd = 3 * WaitingRoom.mostBytes / (large.count * WaitingRoom.perDevice)
+    for device in 0..<crowd {
+      for number in 0..<WaitingRoom.perDevice {
+        room.add(large, on: topic("edge-\(device)"), for: key(device * WaitingRoom.perDevice + number))
+      }
+    }
+    #expect(room.count < WaitingRoom.mostBytes / large.count + 1)
+    #expect(room.count + room.dropped == crowd * WaitingRoom.perDevice + 1)
+    room.add([8], on: topic("late"), for: key(-2))
+    #expect(room.release(key(-1)).map(\.bytes) == [[9]])
+    #expect(room.release(key(-2)).map(\.bytes) == [[8]])
+    // The last one has as much as the others, and its newest.
+    #expect(room.release(key(crowd * WaitingRoom.perDevice - 1)).count == 1)
+  }
+
+  @Test func `a retained topic keeps its newest message for a key`() {
+    var room = WaitingRoom()
+    let report = Topic(Name("site")!, .report(Name("edge-1")!))
+    for number in 0..<100 { room.add([UInt8(number)], on: report, for: key(1)) }
+    #expect((room.count, room.dropped) == (1, 0))
+    #expect(room.release(key(1)).map(\.bytes) == [[99]])
+    #expect(room.count == 0)
+  }
 }

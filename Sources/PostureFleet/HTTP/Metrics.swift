@@ -49,6 +49,9 @@ struct Metrics {
     lines += counter(
       "posture_messages_rejected", "Messages that were refused, by reason.",
       TokenError.Code.allCases.map { ([("code", $0.rawValue)], counters.rejected[$0.rawValue] ?? 0) })
+    lines += counter(
+      "posture_messages_dropped", "Messages that waited for a credential until there was no room for them any more.",
+      [([], counters.dropped)])
     lines += counter("posture_history_stored", "Messages stored in the history.", [([], monitor.stored)])
     if isOpenMetrics { lines.append("# EOF") }
     return lines.joined(separator: "\n") + "\n"

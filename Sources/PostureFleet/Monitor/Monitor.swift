@@ -280,6 +280,7 @@ extension Fleet.Counters {
     messages += other.messages
     verified += other.verified
     unkept += other.unkept
+    dropped += other.dropped
     rejected.merge(other.rejected) { $0 + $1 }
     trustRefused = trustRefused ?? other.trustRefused
   }

@@ -27,6 +27,8 @@ public struct Fleet: Sendable {
     public var rejected: [String: Int] = [:]
     /// Messages about more unknown names than are kept.
     public var unkept = 0
+    /// Messages that waited for a document until there was no room for them any more.
+    public var dropped = 0
     /// The last reason why a trust document or a list of revoked keys was refused.
     public var trustRefused: String?
   }
@@ -54,7 +56,9 @@ public struct Fleet: Sendable {
     if isKnownReport(bytes, on: topic, isRetained: isRetained, at: now) { return [] }
     // What waited for a document came some time before it, live or not: no more is known of its age.
     let isKept = isRetained || topic.kinds == [.credential] || topic.kinds == [.trust]
-    return verifier.receive(bytes, on: topic, at: Moment(now)).compactMap { take($0, isRetained: isKept, at: now) }
+    let outcomes = verifier.receive(bytes, on: topic, at: Moment(now))
+    counters.dropped = verifier.waitingCount.dropped
+    return outcomes.compactMap { take($0, isRetained: isKept, at: now) }
   }
 
   /// A recheck's report comes twice, on `report` and on `reply`: the same bytes are not verified again.
