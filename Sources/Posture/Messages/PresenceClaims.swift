@@ -42,9 +42,9 @@ public struct PresenceClaims: Hashable, Sendable {
 
   private static func counters(_ reader: ClaimReader) throws(ClaimError) -> [JSON.Member] {
     guard let object = reader.optional("counters") else { return [] }
-    guard let members = object.members, members.allSatisfy({ ($0.value.integer ?? -1) >= 0 }) else {
-      throw reader.error(.type, "counters")
-    }
+    guard let members = object.members,
+      members.allSatisfy({ $0.value.integer.map(ClaimReader.counts.contains) ?? false })
+    else { throw reader.error(.type, "counters") }
     guard members.count <= 64, members.allSatisfy({ $0.name.utf8.count <= 64 }) else {
       throw reader.error(.range, "counters")
     }

@@ -166,7 +166,7 @@ extension JSON {
   /// With another value for the member at this path.
   func setting(_ path: String..., to value: JSON) -> JSON { setting(path[...], to: value) }
 
-  private func setting(_ path: ArraySlice<String>, to value: JSON) -> JSON {
+  func setting(_ path: ArraySlice<String>, to value: JSON) -> JSON {
     guard let name = path.first else { return value }
     var members = members ?? []
     if let at = members.firstIndex(where: { $0.name == name }) {
