@@ -292,6 +292,7 @@ function detail(device) {
   const evidence = report.evidence || {};
   nodes.push(make("h3", {}, "checks"), checksOf(evidence), make("h3", {}, "findings"), ...findingsOf(evidence),
     make("h3", {}, "doors: what opens each"), doorsOf(evidence));
+  if (device.unshown) nodes.push(make("p", { class: "alarm" }, device.unshown));
   if (evidence.leftOut) nodes.push(make("p", { class: "places" }, "left out for size: " + JSON.stringify(evidence.leftOut)));
   return nodes;
 }

@@ -65,8 +65,16 @@ public struct DeviceDetail {
       object(
         "breaches",
         .array(breaches.map { ["breach": .string($0.breach.rawValue), "text": .string($0.text)] }))
-      object("report", claims.map(\.claims) ?? .null)
+      object("report", report ?? .null)
+      object("unshown", .text(claims.flatMap { EvidenceShape($0.evidence).remark }))
     }
+  }
+
+  /// Of the evidence what is of a known shape.
+  private var report: JSON? {
+    guard var claims else { return nil }
+    claims.evidence = EvidenceShape(claims.evidence).known
+    return claims.claims
   }
 
   private func events(_ device: DeviceState) -> JSON {

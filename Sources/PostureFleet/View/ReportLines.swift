@@ -15,9 +15,11 @@ public struct ReportLines {
   }
 
   public func lines(width: Int, doors: Bool) -> [String] {
-    let evidence = EvidenceLines(claims.evidence)
+    let shape = EvidenceShape(claims.evidence)
+    let evidence = EvidenceLines(shape.known)
     let body = evidence.checks(width: width) + (doors ? [""] + evidence.doors(width: width) : [])
-    return head + [""] + body + (evidence.leftOut.map { ["", $0] } ?? []) + ["", verdict]
+    let remarks = [evidence.leftOut, shape.remark.map(Terminal.plain)].compactMap { $0 }
+    return head + [""] + body + remarks.flatMap { ["", $0] } + ["", verdict]
   }
 
   private var head: [String] {
