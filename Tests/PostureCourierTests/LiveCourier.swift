@@ -126,11 +126,6 @@ final class LiveCourier {
   }
 
   func eventually(_ milliseconds: Int64 = 8_000, _ isSo: () -> Bool) -> Bool {
-    let until = Clock.monotonicMilliseconds + milliseconds
-    while !isSo() {
-      guard Clock.monotonicMilliseconds < until else { return false }
-      look(50)
-    }
-    return true
+    TestKit.eventually(milliseconds, pause: { look(50) }, isSo)
   }
 }

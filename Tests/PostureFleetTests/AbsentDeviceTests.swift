@@ -23,7 +23,7 @@ import Testing
     let site = try LiveSite()
     let agent = try RealAgent(site, "edge-1")
     try agent.start()
-    #expect(agent.eventually { agent.counter("reports") > 0 }, "\(agent.log)")
+    #expect(eventually { agent.counter("reports") > 0 }, "\(agent.log)")
     agent.stop()
 
     let absent = try recheck(site, absence: 500)

@@ -14,7 +14,7 @@ import Testing
     let agent = try RealAgent(site, "edge-1")
     let copy = try RealAgent(copyOf: agent)
     try agent.start()
-    #expect(agent.eventually { agent.counter("reports") > 0 }, "\(agent.log)")
+    #expect(eventually { agent.counter("reports") > 0 }, "\(agent.log)")
     var watch = try FleetWatch(site.home)
     watch.gather()
     #expect(conditions(watch).isDisjoint(with: [.cloned, .equivocation]))

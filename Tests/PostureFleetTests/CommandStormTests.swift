@@ -69,7 +69,7 @@ struct CommandStormTests {
     let agent = try RealAgent(site, "edge-1")
     try agent.start()
     // Beside all the other tests a start takes its time.
-    #expect(agent.eventually(60_000) { agent.counter("reports") > 0 }, "\(agent.log)")
+    #expect(eventually(60_000) { agent.counter("reports") > 0 }, "\(agent.log)")
     return agent
   }
 
@@ -112,7 +112,7 @@ struct CommandStormTests {
     let memory = agent.folder.file("state/courier/commands.json")
     let (written, remembered) = (agent.status?["journal"]?["writes"], try identity(memory))
     for _ in 0..<(count / 1_000) { try send(Array(repeating: command.token, count: 1_000), site, to: agent) }
-    #expect(agent.eventually(300_000) { agent.counter("replayed") >= Int64(count) }, "\(agent.counter("replayed"))")
+    #expect(eventually(300_000) { agent.counter("replayed") >= Int64(count) }, "\(agent.counter("replayed"))")
     replies.take(1_000)
     #expect(agent.counter("replayed") == Int64(count))
     #expect(agent.counter("obeyed") == 1)

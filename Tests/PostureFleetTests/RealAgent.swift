@@ -130,13 +130,4 @@ final class RealAgent {
       (try? AtomicFile.readAny(folder.file(name))).map { String(decoding: $0.suffix(2_000), as: UTF8.self) } ?? ""
     }.joined(separator: "\n")
   }
-
-  func eventually(_ milliseconds: Int64 = 20_000, _ isSo: () throws -> Bool) -> Bool {
-    let until = Clock.monotonicMilliseconds + milliseconds
-    while (try? isSo()) != true {
-      guard Clock.monotonicMilliseconds < until else { return false }
-      usleep(100_000)
-    }
-    return true
-  }
 }

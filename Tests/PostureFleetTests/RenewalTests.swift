@@ -32,31 +32,31 @@ import Testing
     let agent = try RealAgent(site, "edge-1", life: life, at: Clock.wall - life * 4 / 5)
     let end = try agent.credential(of: "courier").grant.expires
     try agent.start()
-    #expect(agent.eventually { agent.status?["courier"]?["connected"] == true }, "\(agent.log)")
+    #expect(eventually { agent.status?["courier"]?["connected"] == true }, "\(agent.log)")
     // The request waits at the broker for an issuer.
     let issuer = try issuer(site)
     defer { issuer.stop() }
-    let isRenewed = agent.eventually {
+    let isRenewed = eventually {
       try agent.credential(of: "attester").grant.expires > end + life / 2
         && agent.credential(of: "courier").grant.expires > end + life / 2
     }
     #expect(isRenewed, "\(agent.log)")
     #expect(try agent.certificate().notAfter == agent.credential(of: "courier").grant.expires)
-    #expect(agent.eventually { agent.counter("connects") == 2 && agent.counter("renewals") == 1 }, "\(agent.log)")
+    #expect(eventually { agent.counter("connects") == 2 && agent.counter("renewals") == 1 }, "\(agent.log)")
     #expect(agent.status?["enrolledUntil"]?.integer == (try agent.credential(of: "attester").grant.expires))
     // Everybody else hears of it, and it is asked for once.
-    #expect(agent.eventually { try show(site, agent)["enrolledUntil"]?.integer ?? 0 > end })
+    #expect(eventually { try show(site, agent)["enrolledUntil"]?.integer ?? 0 > end })
     #expect(try answers(site, agent))
     agent.stop()
     try agent.start()
-    #expect(agent.eventually { agent.status?["courier"]?["connected"] == true }, "\(agent.log)")
+    #expect(eventually { agent.status?["courier"]?["connected"] == true }, "\(agent.log)")
     #expect(try answers(site, agent))
     #expect(agent.counter("renewals") == 0 && agent.counter("connects") == 1, "\(agent.log)")
     guard Long.isWanted else { return }
     while Clock.wall <= end + 2 { usleep(200_000) }
     agent.stop()
     try agent.start()
-    #expect(agent.eventually { agent.status?["courier"]?["connected"] == true }, "\(agent.log)")
+    #expect(eventually { agent.status?["courier"]?["connected"] == true }, "\(agent.log)")
     #expect(try answers(site, agent), "\(agent.log)")
   }
 
@@ -65,7 +65,7 @@ import Testing
     let agent = try RealAgent(site, "edge-1", life: 600, at: Clock.wall - 500)
     let before = try agent.credential(of: "courier")
     try agent.start()
-    #expect(agent.eventually { agent.status?["courier"]?["connected"] == true }, "\(agent.log)")
+    #expect(eventually { agent.status?["courier"]?["connected"] == true }, "\(agent.log)")
     // The issuer's account at the broker is taken over, its key is not.
     let link = try OperatorLink(site.home, as: .issuer, subscribe: [])
     try link.waitOnline()
@@ -80,7 +80,7 @@ import Testing
       try link.publish(publication)
     }
     link.close()
-    #expect(agent.eventually { agent.counter("refusedDocuments") >= 3 }, "\(agent.log)")
+    #expect(eventually { agent.counter("refusedDocuments") >= 3 }, "\(agent.log)")
     #expect(try agent.credential(of: "courier") == before && agent.credential(of: "attester") == before)
     #expect(try answers(site, agent))
   }
@@ -102,7 +102,7 @@ import Testing
       #expect(try answers(site, agent), "\(role): \(agent.log)")
     }
     let newIssuer = try Identity(.issuer, in: site.home).key.publicKey.kid
-    let isUnderIt = agent.eventually(60_000) {
+    let isUnderIt = eventually(60_000) {
       guard let text = try agent.credential(of: "attester").issuerCredential else { return false }
       return try CredentialClaims(claims: RealAgent.claims(of: text)).grant.key
         == Identity(.issuer, in: site.home).key.publicKey.jwk

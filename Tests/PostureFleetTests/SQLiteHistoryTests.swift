@@ -3,6 +3,7 @@ import Posture
 import PosturePlatform
 import PostureSQLite
 import Synchronization
+import TestKit
 import Testing
 
 @testable import PostureFleet
@@ -51,31 +52,22 @@ import Testing
   @Test func `what could not be stored is stored with what comes next, contradictions too`() throws {
     try withHistory { history in
       let ledger = try HistoryLedger(history)
-      let conflicts = Conflicts()
-      ledger.onConflict = { _ in conflicts.count.add(1, ordering: .relaxed) }
+      let conflicts = Mutex(0)
+      ledger.onConflict = { _ in conflicts.withLock { $0 += 1 } }
       let thread = try Thread.start("ledger") { ledger.run() }
       let other = try Database(path: path)
       try other.execute("BEGIN IMMEDIATE")
       for record in [record(1), record(1, digest: "e")] { ledger.put(record) }
-      #expect(eventually { ledger.trouble != nil })
+      #expect(eventually(30_000) { ledger.trouble != nil })
       try other.execute("COMMIT")
       ledger.put(record(2))
-      #expect(eventually { ledger.trouble == nil && ledger.stored == 2 })
+      #expect(eventually(30_000) { ledger.trouble == nil && ledger.stored == 2 })
       ledger.stop()
       thread.join()
-      #expect(conflicts.count.load(ordering: .relaxed) == 1)
+      #expect(conflicts.withLock { $0 } == 1)
       let kept = try history.records(of: Name("edge-1")!, limit: 10)
       #expect(kept.count == 3)
     }
-  }
-
-  private final class Conflicts: Sendable {
-    let count = Atomic<Int>(0)
-  }
-
-  private func eventually(_ isSo: () -> Bool) -> Bool {
-    for _ in 0..<300 where !isSo() { Clock.sleep(milliseconds: 100) }
-    return isSo()
   }
 
   @Test func `what is stored survives and comes back as it was`() throws {

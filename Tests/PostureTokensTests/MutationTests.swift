@@ -2,7 +2,6 @@ import Glibc
 import Posture
 @testable import PostureTokens
 import Synchronization
-import PosturePlatform
 import TestKit
 import Testing
 

@@ -13,10 +13,6 @@ import Testing
     let signature: [UInt8]
   }
 
-  private final class Counter: Sendable {
-    let wrong = Atomic<Int>(0)
-  }
-
   private static func signed(_ count: Int) throws -> [Signed] {
     try (0..<count).map { number in
       let key = try FileKey.generate()
@@ -27,8 +23,8 @@ import Testing
 
   @Test func `every key verifies its own and nobody else's, on several threads at once`() throws {
     let all = try Self.signed(16)
-    let counter = Counter()
-    let count = { @Sendable (isWrong: Bool) in if isWrong { counter.wrong.add(1, ordering: .relaxed) } }
+    let wrong = Mutex(0)
+    let count = { @Sendable (isWrong: Bool) in if isWrong { wrong.withLock { $0 += 1 } } }
     try Together.run(4) { thread in
       for round in 0..<25 {
         for (index, mine) in all.enumerated() {
@@ -39,7 +35,7 @@ import Testing
         }
       }
     }
-    #expect(counter.wrong.load(ordering: .relaxed) == 0)
+    #expect(wrong.withLock { $0 } == 0)
   }
 
   @Test func `coordinates of no point are no key, and spoil nothing for the next`() throws {
