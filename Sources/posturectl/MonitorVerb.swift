@@ -74,7 +74,7 @@ struct MonitorVerb: Verb {
       while !Stop.isAsked { Clock.sleep(milliseconds: 100) }
       monitor.stop()
     }
-    Terminal.out("listening on http://\(address.host.contains(":") ? "[\(address.host)]" : address.host):\(port)/")
+    Terminal.out("listening on http://\(address.uriHost):\(port)/")
     try monitor.run()
     server.stop()
     return 0

@@ -6,8 +6,7 @@ public struct Access: Sendable {
   private let token: [UInt8]?
 
   public init(_ address: ListenAddress, port: UInt16, token: String?) {
-    let own = address.host.contains(":") ? "[\(address.host)]" : address.host
-    let names = ["localhost", "127.0.0.1", "[::1]", own]
+    let names = ["localhost", "127.0.0.1", "[::1]", address.uriHost]
     // Browsers leave out the port that is HTTP's own.
     hosts = address.isLoopback ? Set(names.map { "\($0):\(port)" } + (port == 80 ? names : [])) : nil
     self.token = token.map { Array($0.utf8) }

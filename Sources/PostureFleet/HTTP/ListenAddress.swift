@@ -23,13 +23,20 @@ public struct ListenAddress: Hashable, Sendable {
     let colon = text.lastIndex(of: ":")
     let port = colon.map { String(text[text.index(after: $0)...]) } ?? text
     var host = colon.map { String(text[..<$0]) } ?? "127.0.0.1"
-    if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
-    guard let number = UInt16(port), !host.isEmpty else { return nil }
+    let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
+    if isBracketed { host = String(host.dropFirst().dropLast()) }
+    guard let number = UInt16(port), !host.isEmpty, host.contains(":") == isBracketed else { return nil }
     self.init(host: host, port: number)
   }
 
   /// Only this machine reaches it.
-  public var isLoopback: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
+  public var isLoopback: Bool {
+    // A name may begin like an address.
+    host == "localhost" || host == "::1" || (host.hasPrefix("127.") && host.allSatisfy("0123456789.".contains))
+  }
+
+  /// As it stands in a URI (RFC 3986, 3.2.2).
+  public var uriHost: String { host.contains(":") ? "[\(host)]" : host }
 
   /// Port 0 takes a free one.
   public func listen() throws(SystemError) -> Listener {
