@@ -187,7 +187,24 @@ import Testing
       Clock.sleep(milliseconds: 500)
     }
     let took = Clock.boottimeMilliseconds - start
-    #expect(took < (ConnectionWatch.request + 5) * 1_000, "\(took) ms")
+    #expect(took < (HTTPLimits().request + 5) * 1_000, "\(took) ms")
+  }
+
+  @Test func `a request that is worked on for longer than any limit is answered`() throws {
+    var limits = HTTPLimits()
+    (limits.request, limits.answer, limits.silence) = (1, 1, 1)
+    let listener = try ListenAddress(host: "127.0.0.1", port: 0).listen()
+    let port = listener.port
+    let server = try HTTPServer(listener.take(), headers: [], limits: limits) { _ in
+      Clock.sleep(milliseconds: 4_000)
+      return HTTPResponse(text: "done")
+    }
+    let wire = try Wire(port, seconds: 30)
+    wire.send(Array("GET / HTTP/1.1\r\nHost: x\r\n\r\n".utf8))
+    // Then it is silent, and ends.
+    let answer = wire.read()
+    #expect(answer.hasPrefix("HTTP/1.1 200") && answer.hasSuffix("done"), "\(answer)")
+    server.stop()
   }
 
   @Test func `live updates are for a bounded number of readers, and who does not read holds up nobody`() throws {

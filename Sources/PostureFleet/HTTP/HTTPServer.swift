@@ -20,19 +20,18 @@ public final class HTTPServer: @unchecked Sendable {
 
   /// Connections at once; one more is closed as it comes.
   private static let connections: Int = 128
-  /// Seconds without traffic after which a connection is closed.
-  private static let timeout: Int = 60
   /// Bytes of a body that are read and thrown away; more is refused.
   private static let body = 65_536
 
   /// Serves on `socket`, which listens already; `headers` go with every answer.
   public init(
-    _ socket: consuming Descriptor, headers: [(String, String)], handler: @escaping Handler
+    _ socket: consuming Descriptor, headers: [(String, String)], limits: HTTPLimits = HTTPLimits(),
+    handler: @escaping Handler
   ) throws(SystemError) {
     self.handler = handler
     self.headers = headers
     daemon = Mutex(nil)
-    watch = try ConnectionWatch()
+    watch = try ConnectionWatch(limits)
     let number = socket.release()
     let flags =
       MHD_USE_INTERNAL_POLLING_THREAD.rawValue | MHD_USE_THREAD_PER_CONNECTION.rawValue | MHD_USE_POLL.rawValue
@@ -40,8 +39,8 @@ public final class HTTPServer: @unchecked Sendable {
     let me = Unmanaged.passUnretained(self).toOpaque()
     let options: [any CVarArg] = [
       MHD_OPTION.LISTEN_SOCKET.rawValue, number, MHD_OPTION.CONNECTION_LIMIT.rawValue, UInt32(Self.connections),
-      MHD_OPTION.CONNECTION_TIMEOUT.rawValue, UInt32(Self.timeout), MHD_OPTION.CONNECTION_MEMORY_LIMIT.rawValue, 32_768,
-      MHD_OPTION.STRICT_FOR_CLIENT.rawValue, Int32(1),
+      MHD_OPTION.CONNECTION_TIMEOUT.rawValue, UInt32(limits.silence),
+      MHD_OPTION.CONNECTION_MEMORY_LIMIT.rawValue, 32_768, MHD_OPTION.STRICT_FOR_CLIENT.rawValue, Int32(1),
       // A function is no argument of a variable list, its address is.
       MHD_OPTION.NOTIFY_CONNECTION.rawValue, unsafeBitCast(Self.notify, to: OpaquePointer.self), OpaquePointer(me),
       MHD_OPTION.NOTIFY_COMPLETED.rawValue, unsafeBitCast(Self.completed, to: OpaquePointer.self), OpaquePointer(me),
@@ -100,7 +99,7 @@ public final class HTTPServer: @unchecked Sendable {
       method: String(cString: method), path: String(cString: url), query: values(connection, .GET_ARGUMENT_KIND),
       headers: values(connection, .HEADER_KIND))
     // What is being worked on is no slow client.
-    server.watch.answers(UInt(bitPattern: connection), isStream: false)
+    server.watch.works(UInt(bitPattern: connection))
     return server.answer(connection, server.handler(request))
   }
 
