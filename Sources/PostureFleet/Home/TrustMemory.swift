@@ -19,13 +19,15 @@ public enum TrustMemory {
     return store
   }
 
-  /// Best effort: a tool that cannot write here still works, and asks the broker again.
-  public static func save(_ verifier: MonitorVerifier, _ home: Home) {
+  /// Best effort: a tool that cannot write here still works, and asks the broker again. Whether it is there now, or
+  /// something newer is.
+  @discardableResult
+  public static func save(_ verifier: MonitorVerifier, _ home: Home) -> Bool {
     let path = home.path(file)
     let saved = verifier.saved
     if let known = try? Home.read(json: path) {
-      guard known != saved, known["floor"]?.integer ?? 0 <= saved["floor"]?.integer ?? 0 else { return }
+      guard known != saved, known["floor"]?.integer ?? 0 <= saved["floor"]?.integer ?? 0 else { return true }
     }
-    try? Home.write(saved.text, to: path)
+    return (try? Home.write(saved.text, to: path)) != nil
   }
 }

@@ -147,7 +147,7 @@ public final class Monitor: Sendable {
     var pauses = 0
     var nextTrend = Clock.wall + 10
     var nextPrune = Clock.wall + 60
-    var trust: TrustClaims?
+    var (trust, savedTrust): (TrustClaims?, TrustClaims?) = (nil, nil)
     while !isStopped.load(ordering: .acquiring) {
       Clock.sleep(milliseconds: 500)
       pauses += 1
@@ -158,7 +158,10 @@ public final class Monitor: Sendable {
       takeAcknowledgements(at: now)
       if isFull || self.trust != trust {
         trust = self.trust
-        noteTrust(at: now)
+        // Policies may have their signer now.
+        board.withLock { $0.retry(trust: shards[0].read { $0.verifier.trust }, at: now) }
+        // What it says is refused in an older one for good.
+        if trust != savedTrust, shards[0].read({ TrustMemory.save($0.verifier, home) }) { savedTrust = trust }
       }
       if linkState.isGathered { shards.forEach { $0.remember(at: now) } }
       let rows = shards.flatMap { $0.takeRows(all: isFull, at: now) }.map(withPolicy)
@@ -175,13 +178,6 @@ public final class Monitor: Sendable {
         Heap.trim()
       }
     }
-  }
-
-  /// What the trust document says is refused in an older one for good, and policies may have their signer now.
-  private func noteTrust(at now: Int64) {
-    let verifier = shards[0].read { $0.verifier }
-    board.withLock { $0.retry(trust: verifier.trust, at: now) }
-    TrustMemory.save(verifier, home)
   }
 
   private func withPolicy(_ row: DeviceRow) -> DeviceRow {
