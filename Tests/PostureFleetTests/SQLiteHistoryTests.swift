@@ -3,6 +3,7 @@ import Posture
 import PosturePlatform
 import PostureSQLite
 import Synchronization
+import TestKit
 import Testing
 
 @testable import PostureFleet
@@ -12,11 +13,11 @@ import Testing
 
   private func record(
     _ seq: Int64, digest: String = "d", kind: TokenKind = .report, chain: String = "", device: String = "edge-1",
-    received: Int64 = 100
+    received: Int64 = 100, size: Int = 5
   ) -> HistoryRecord {
     HistoryRecord(
       device: Name(device)!, kid: "k", kind: kind, chain: chain, seq: seq, digest: digest, issued: seq,
-      received: received, verdict: .pass, token: Array("a.b.c".utf8))
+      received: received, verdict: .pass, token: Array(repeating: UInt8(ascii: "a"), count: size))
   }
 
   private func withHistory(_ body: (SQLiteHistory) throws -> Void) throws {
@@ -48,7 +49,7 @@ import Testing
   }
 
   /// Somebody else holds the file for longer than one waits for it.
-  @Test func `what could not be stored is stored with what comes next, contradictions too`() throws {
+  @Test func `what could not be stored is stored by itself once it can be, contradictions too`() throws {
     try withHistory { history in
       let ledger = try HistoryLedger(history)
       let conflicts = Conflicts()
@@ -59,14 +60,72 @@ import Testing
       for record in [record(1), record(1, digest: "e")] { ledger.put(record) }
       #expect(eventually { ledger.trouble != nil })
       try other.execute("COMMIT")
-      ledger.put(record(2))
-      #expect(eventually { ledger.trouble == nil && ledger.stored == 2 })
-      ledger.stop()
-      thread.join()
+      #expect(eventually { ledger.trouble == nil && ledger.stored == 1 })
       #expect(conflicts.count.load(ordering: .relaxed) == 1)
+      // And at the stop.
+      try other.execute("BEGIN IMMEDIATE")
+      ledger.put(record(2))
+      #expect(eventually { ledger.trouble != nil })
+      ledger.stop()
+      try other.execute("COMMIT")
+      thread.join()
       let kept = try history.records(of: Name("edge-1")!, limit: 10)
       #expect(kept.count == 3)
+      #expect(ledger.dropped == 0)
     }
+  }
+
+  @Test(.enabled(if: SmallDisk.isPossible)) func `what a full disk did not take is stored once there is room`() throws {
+    try SmallDisk.with(kilobytes: 1_024) { disk in
+      let history = try SQLiteHistory(path: "\(disk.path)/history.db")
+      let ledger = try HistoryLedger(history)
+      let thread = try Thread.start("ledger") { ledger.run() }
+      try disk.fill()
+      for seq in Int64(1)...50 { ledger.put(record(seq, size: 10_000)) }
+      #expect(eventually { ledger.trouble != nil })
+      disk.empty()
+      #expect(eventually { ledger.trouble == nil && ledger.stored == 50 })
+      ledger.stop()
+      thread.join()
+    }
+  }
+
+  @Test func `what had to be dropped is declared in the history`() throws {
+    try withHistory { history in
+      let ledger = try HistoryLedger(history)
+      let thread = try Thread.start("ledger") { ledger.run() }
+      let other = try Database(path: path)
+      try other.execute("BEGIN IMMEDIATE")
+      let all: Int64 = 1_000
+      for seq in 1...all { ledger.put(record(seq, device: seq == 1 ? "edge-1" : "edge-2", size: 50_000)) }
+      #expect(eventually { ledger.dropped > 1 })
+      try other.execute("COMMIT")
+      #expect(eventually { ledger.trouble == nil })
+      ledger.stop()
+      thread.join()
+      let dropped = ledger.dropped
+      #expect(ledger.stored == Int(all) - dropped)
+      #expect(try history.remarks(of: Name("edge-1")!, limit: 9).map(\.kind) == [.unstored(1)])
+      #expect(try history.remarks(of: Name("edge-2")!, limit: 9).map(\.kind) == [.unstored(dropped - 1)])
+      #expect(try history.records(of: Name("edge-2")!, limit: 1).first?.seq == all)
+      // A remark, not a breach.
+      #expect(try HistoryRemark.open(history.remarks(after: 0).remarks).isEmpty)
+      _ = try history.prune(before: .max)
+      #expect(try history.remarks(after: 0).remarks.isEmpty)
+    }
+  }
+
+  @Test func `as much waits as there is room for, the newest of it`() {
+    var backlog = Backlog()
+    backlog.add((1...3).map { record($0, size: Backlog.most / 2 - 1_000) })
+    #expect(backlog.trim() == 1)
+    #expect(backlog.records.map(\.seq) == [2, 3] && backlog.dropped == [Name("edge-1")!: 1])
+    #expect(backlog.trim() == 0)
+    backlog.add([record(4, size: Backlog.most)])
+    #expect(backlog.trim() == 3)
+    #expect(backlog.records.isEmpty && !backlog.isEmpty)
+    backlog.declare(Name("edge-1")!)
+    #expect(backlog.isEmpty)
   }
 
   private final class Conflicts: Sendable {

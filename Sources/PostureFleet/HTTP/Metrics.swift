@@ -50,6 +50,9 @@ struct Metrics {
       "posture_messages_rejected", "Messages that were refused, by reason.",
       TokenError.Code.allCases.map { ([("code", $0.rawValue)], counters.rejected[$0.rawValue] ?? 0) })
     lines += counter("posture_history_stored", "Messages stored in the history.", [([], monitor.stored)])
+    lines += counter(
+      "posture_history_dropped", "Messages that could not be stored in the history, and are lost.",
+      [([], monitor.dropped)])
     if isOpenMetrics { lines.append("# EOF") }
     return lines.joined(separator: "\n") + "\n"
   }

@@ -186,8 +186,8 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
           AND late.what IN (?2, early.what || ' over'))
         """
       ).run([.integer(before), .text(HistoryRemark.acknowledged)])
-      try database.prepare("DELETE FROM remark WHERE at < ? AND (what = ? OR what LIKE '% over')").run([
-        .integer(before), .text(HistoryRemark.acknowledged),
+      try database.prepare("DELETE FROM remark WHERE at < ? AND (what IN (?, ?) OR what LIKE '% over')").run([
+        .integer(before), .text(HistoryRemark.acknowledged), .text(HistoryRemark.unstored),
       ])
       try database.prepare("DELETE FROM contradiction WHERE received < ?").run([.integer(before)])
       try database.prepare("DELETE FROM message WHERE received < ?").run([.integer(before)])

@@ -250,6 +250,8 @@ public final class Monitor: Sendable {
   /// What the history refused, if anything.
   public var historyTrouble: String? { ledger.trouble }
   public var stored: Int { ledger.stored }
+  /// Messages that the history could not take, and that are lost.
+  public var dropped: Int { ledger.dropped }
   public var lacksRevokedList: Bool { shards[0].read { $0.verifier.lacksRevokedList } }
   public var trust: TrustClaims? { shards[0].read { $0.verifier.trust.current } }
 }

@@ -123,7 +123,7 @@ final class MonitorShard: Sendable {
       switch remark.kind {
       case .noticed(let breach): state.note(breach.breach, of: remark.device, as: breach)
       case .ended(let breach): state.note(breach, of: remark.device, as: nil)
-      case .acknowledged: break
+      case .acknowledged, .unstored: break
       }
     }
   }
@@ -136,7 +136,7 @@ final class MonitorShard: Sendable {
     let begun = new.filter { breach in !old.contains { $0.breach == breach.breach && $0.chain == breach.chain } }
     let over = old.filter { breach in !new.contains { $0.breach == breach.breach } }
     let kinds = over.map { HistoryRemark.Kind.ended($0.breach) } + begun.map(HistoryRemark.Kind.noticed)
-    return kinds.map { HistoryRemark(device: name, at: now, by: "monitor", kind: $0) }
+    return kinds.map { HistoryRemark(device: name, at: now, by: HistoryRemark.monitor, kind: $0) }
   }
 
   /// What the history knows of times before this start, of each device once it has reported.
