@@ -48,6 +48,22 @@ import Testing
     }
   }
 
+  @Test func `what an operator accepted is no newer report than what comes after it`() throws {
+    try withHistory { history in
+      let (name, other) = (Name("edge-1")!, Name("edge-2")!)
+      _ = try history.insert([record(100, received: 50), record(7, device: "edge-2", received: 50)])
+      for kind in [HistoryRemark.Kind.noticed(.equivocation), .ended(.equivocation)] {
+        _ = try history.add(HistoryRemark(device: name, at: 60, by: "monitor", kind: kind))
+      }
+      #expect(try history.newestReport(of: name, by: "k") == 100)
+      _ = try history.add(HistoryRemark(device: name, at: 60, by: "ann", kind: .acknowledged(why: "put back")))
+      #expect(try history.newestReport(of: name, by: "k") == nil)
+      #expect(try history.newestReport(of: other, by: "k") == 7)
+      _ = try history.insert([record(2, received: 70)])
+      #expect(try history.newestReport(of: name, by: "k") == 2)
+    }
+  }
+
   /// Somebody else holds the file for longer than one waits for it.
   @Test func `what could not be stored is stored by itself once it can be, contradictions too`() throws {
     try withHistory { history in

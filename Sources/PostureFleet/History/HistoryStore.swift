@@ -93,7 +93,8 @@ public protocol HistoryStore: AnyObject {
   func records(of device: Name, limit: Int) throws(HistoryError) -> [HistoryRecord]
   /// When the latest run of reports with this verdict began, by the device's clock; nil where there is none.
   func since(_ verdict: Verdict, of device: Name) throws(HistoryError) -> Int64?
-  /// The highest number of the device's reports under the key; nil where there is none.
+  /// The highest number of the device's reports under the key since an operator acknowledged it last, for with that its
+  /// numbers may begin anew; nil where there is none.
   func newestReport(of device: Name, by kid: String) throws(HistoryError) -> Int64?
   /// Oldest first, from `since` on by the time received, of one device or all; stops where `body` says false.
   func forEach(since: Int64, device: Name?, _ body: (HistoryRecord) -> Bool) throws(HistoryError)

@@ -53,7 +53,10 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
           AND received > MAX(\(last) ?4), -1), \(last) ?5), -1)) ORDER BY received, issued LIMIT 1
         """)
       newest = try database.prepare(
-        "SELECT MAX(seq) FROM message WHERE kid = ?1 AND typ = ?2 AND chain = '' AND device = ?3")
+        """
+        SELECT MAX(seq) FROM message WHERE kid = ?1 AND typ = ?2 AND chain = '' AND device = ?3
+          AND received > COALESCE((SELECT MAX(at) FROM remark WHERE device = ?3 AND what = ?4), -1)
+        """)
       digest = try database.prepare("SELECT digest FROM message WHERE kid = ? AND typ = ? AND chain = ? AND seq = ?")
     } catch { throw HistoryError(error) }
   }
@@ -125,7 +128,9 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
   public func newestReport(of device: Name, by kid: String) throws(HistoryError) -> Int64? {
     var number: Int64 = 0
     do throws(SQLiteError) {
-      try newest.run([.text(kid), .text(TokenKind.report.rawValue), .text(device.description)]) { row in
+      try newest.run([
+        .text(kid), .text(TokenKind.report.rawValue), .text(device.description), .text(HistoryRemark.acknowledged),
+      ]) { row in
         number = row.integer(0)
         return false
       }
