@@ -10,10 +10,11 @@ struct ExportVerb: Verb {
   static let help = """
     usage: posturectl export [--device D] [--since SECONDS] [--history FILE] [--home DIR]
 
-    One JSON object a line, oldest first: device, typ, kid, seq, issued, received, verdict, token. `posturectl verify`
-    takes it as it is.
+    One JSON object a line: device, typ, kid, seq, issued, received, verdict, token. The credentials of the devices' keys
+    come first, all of them; then reports and events, oldest first. `posturectl verify` takes it as it is, on any machine
+    that has the root.
 
-      --since SECONDS   received since then (seconds since the epoch)
+      --since SECONDS   reports and events received since then (seconds since the epoch)
     """
 
   private let home: HomeOption

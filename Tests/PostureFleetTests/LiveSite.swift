@@ -51,14 +51,15 @@ final class LiveSite {
     return try command.run()
   }
 
-  /// Enrolled, not started.
-  func device(_ name: String, groups: [String] = []) throws -> SimulatedDevice {
+  /// Enrolled, not started. `replaces`: with new keys, beside the ones it had.
+  func device(_ name: String, groups: [String] = [], replaces: Bool = false) throws -> SimulatedDevice {
     let files = folder.file(name)
     mkdir(files, 0o700)
     let (key, tlsKey) = (try FileKey.generate(), try FileKey.generate())
     let request = try EnrolmentRequest.make(name: Name(name), key: key, tlsKey: tlsKey, host: "test", at: Clock.wall)
     var options = EnrolmentDesk.Options()
     options.groups = groups.compactMap { Name($0) }
+    options.replaces = replaces
     let bundle = try EnrolmentDesk(home).enroll(try EnrolmentRequest(Array(request.utf8)), options, at: Clock.wall)
     try tlsKey.save("\(files)/tls.key")
     try Home.write(bundle.tlsCertificate, to: "\(files)/tls.pem")

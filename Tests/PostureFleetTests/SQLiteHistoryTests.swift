@@ -190,6 +190,36 @@ import Testing
     }
   }
 
+  @Test func `credentials are kept as long as something was signed with their key, and come first`() throws {
+    func credential(_ digest: String, kid: String = "k", device: String = "edge-1") -> HistoryRecord {
+      var record = record(5, digest: digest, kind: .credential, chain: digest, device: device, received: 10)
+      record.kid = kid
+      return record
+    }
+    func exported(since: Int64 = 0, device: Name? = nil, _ history: SQLiteHistory) throws -> [String] {
+      var seen: [String] = []
+      try history.forEach(since: since, device: device) {
+        seen.append($0.digest)
+        return true
+      }
+      return seen
+    }
+    try withHistory { history in
+      // A second one of the same second is another one, and contradicts nothing.
+      let other = credential("c", kid: "x", device: "edge-2")
+      let all = [record(1), credential("a"), credential("a"), credential("b"), other]
+      let insertions = try history.insert(all)
+      #expect(insertions == [.inserted, .inserted, .duplicate, .inserted, .inserted])
+      #expect(try history.contradicted().isEmpty)
+      #expect(try history.records(of: Name("edge-1")!, limit: 9).map(\.digest) == ["d"])
+      #expect(try exported(history) == ["a", "b", "c", "d"])
+      #expect(try exported(since: 1_000, history) == ["a", "b", "c"])
+      #expect(try exported(since: 1_000, device: Name("edge-2"), history) == ["c"])
+      #expect(try history.prune(before: 50) == 0)
+      #expect(try exported(history) == ["a", "b", "d"])
+    }
+  }
+
   @Test func `the file is private, and one that is no database is refused`() throws {
     try withHistory { _ in
       var status = stat()

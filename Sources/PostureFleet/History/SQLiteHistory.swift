@@ -12,6 +12,7 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
       device TEXT NOT NULL, digest TEXT NOT NULL, issued INTEGER NOT NULL, received INTEGER NOT NULL,
       verdict TEXT, token TEXT NOT NULL
     """
+  private static let isCredential = "typ = '\(TokenKind.credential.rawValue)'"
   private static let schema = """
     CREATE TABLE IF NOT EXISTS message (\(messageColumns), UNIQUE (kid, typ, chain, seq));
     CREATE TABLE IF NOT EXISTS contradiction (\(messageColumns), UNIQUE (kid, typ, chain, seq, digest));
@@ -19,6 +20,7 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
     CREATE INDEX IF NOT EXISTS message_device ON message (device, received);
     CREATE INDEX IF NOT EXISTS message_verdict ON message (device, typ, verdict, received);
     CREATE INDEX IF NOT EXISTS message_received ON message (received);
+    CREATE INDEX IF NOT EXISTS message_credential ON message (device, seq) WHERE \(isCredential);
     CREATE TABLE IF NOT EXISTS trend (
       at INTEGER NOT NULL, standing TEXT NOT NULL, count INTEGER NOT NULL, UNIQUE (at, standing));
     CREATE TABLE IF NOT EXISTS remark (
@@ -103,7 +105,9 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
   public func records(of device: Name, limit: Int) throws(HistoryError) -> [HistoryRecord] {
     let order = "ORDER BY received DESC, issued DESC, seq DESC LIMIT ?"
     var records: [HistoryRecord] = []
-    try select("WHERE device = ? \(order)", [.text(device.description), .integer(Int64(limit))]) {
+    try select(
+      "WHERE device = ? AND NOT \(Self.isCredential) \(order)", [.text(device.description), .integer(Int64(limit))]
+    ) {
       records.append($0)
       return true
     }
@@ -165,9 +169,17 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
   public func forEach(
     since: Int64, device: Name?, _ body: (HistoryRecord) -> Bool
   ) throws(HistoryError) {
+    let device: Statement.Value = device.map { .text($0.description) } ?? .null
+    let isOfDevice = "(?1 IS NULL OR device = ?1)"
+    var goesOn = true
+    try select("WHERE \(Self.isCredential) AND \(isOfDevice) ORDER BY device, seq", [device]) {
+      goesOn = body($0)
+      return goesOn
+    }
+    guard goesOn else { return }
     try select(
-      "WHERE received >= ?1 AND (?2 IS NULL OR device = ?2) ORDER BY received, issued, seq",
-      [.integer(since), device.map { .text($0.description) } ?? .null], body)
+      "WHERE NOT \(Self.isCredential) AND \(isOfDevice) AND received >= ?2 ORDER BY received, issued, seq",
+      [device, .integer(since)], body)
   }
 
   private func select(
@@ -195,8 +207,19 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
         .integer(before), .text(HistoryRemark.acknowledged), .text(HistoryRemark.unstored),
       ])
       try database.prepare("DELETE FROM contradiction WHERE received < ?").run([.integer(before)])
-      try database.prepare("DELETE FROM message WHERE received < ?").run([.integer(before)])
-      return database.changes
+      try database.prepare("DELETE FROM message WHERE received < ? AND NOT \(Self.isCredential)").run([
+        .integer(before)
+      ])
+      let forgotten = database.changes
+      let signed = "WHERE signed.kid = message.kid AND NOT signed.\(Self.isCredential)"
+      try database.prepare(
+        """
+        DELETE FROM message WHERE received < ? AND \(Self.isCredential)
+          AND NOT EXISTS (SELECT 1 FROM message signed \(signed))
+          AND NOT EXISTS (SELECT 1 FROM contradiction signed \(signed))
+        """
+      ).run([.integer(before)])
+      return forgotten
     } catch { throw HistoryError(error) }
   }
 
