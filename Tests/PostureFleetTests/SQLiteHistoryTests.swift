@@ -12,12 +12,12 @@ import Testing
   private let path = "/tmp/posture-history-\(getpid())-\(UInt64.random(in: 0...UInt64.max)).db"
 
   private func record(
-    _ seq: Int64, digest: String = "d", kind: TokenKind = .report, chain: String = "", device: String = "edge-1",
-    received: Int64 = 100, size: Int = 5
+    _ seq: Int64, _ verdict: Verdict = .pass, digest: String = "d", kind: TokenKind = .report, chain: String = "",
+    device: String = "edge-1", received: Int64 = 100, size: Int = 5
   ) -> HistoryRecord {
     HistoryRecord(
       device: Name(device)!, kid: "k", kind: kind, chain: chain, seq: seq, digest: digest, issued: seq,
-      received: received, verdict: .pass, token: Array(repeating: UInt8(ascii: "a"), count: size))
+      received: received, verdict: verdict, token: Array(repeating: UInt8(ascii: "a"), count: size))
   }
 
   private func withHistory(_ body: (SQLiteHistory) throws -> Void) throws {
@@ -180,13 +180,58 @@ import Testing
     }
   }
 
-  @Test func `retention forgets the old ones only`() throws {
+  @Test func `retention forgets the old ones only, and keeps since when the verdict is what it is`() throws {
     try withHistory { history in
-      _ = try history.insert([record(1, received: 10), record(2, received: 20)])
-      let forgotten = try history.prune(before: 20)
-      #expect(forgotten == 1)
-      let left = try history.records(of: Name("edge-1")!, limit: 10)
-      #expect(left.map(\.seq) == [2])
+      let name = Name("edge-1")!
+      let verdicts: [Verdict] = [.pass, .fail, .pass, .pass, .pass, .fail, .fail]
+      var reports = zip(Int64(1)..., verdicts).map { record($0, $1, received: $0 * 10) }
+      reports.append(record(1, kind: .event, chain: "A", received: 10))
+      reports.append(record(9, device: "edge-2", received: 80))
+      _ = try history.insert(Array(reports.prefix(5)) + reports.suffix(2))
+      // The current run is 3 to 5.
+      #expect(try history.prune(before: 45) == 4)
+      #expect(try history.records(of: name, limit: 10).map(\.seq) == [5, 3])
+      #expect(try history.since(.pass, of: name) == 3)
+      #expect(try history.prune(before: 1_000) == 0)
+      #expect(try history.since(.pass, of: name) == 3)
+      #expect(try history.newestReport(of: name, by: "k") == 5)
+      // Another run begins, and the one before it may go.
+      _ = try history.insert(Array(reports[5...6]))
+      #expect(try history.prune(before: 1_000) == 2)
+      #expect(try history.records(of: name, limit: 10).map(\.seq) == [7, 6])
+      #expect(try history.since(.fail, of: name) == 6)
+      #expect(try history.records(of: Name("edge-2")!, limit: 10).map(\.seq) == [9])
+    }
+  }
+
+  @Test func `since when a verdict is what it is goes by the order of arrival, not by the second`() throws {
+    try withHistory { history in
+      let name = Name("edge-1")!
+      for (seq, verdict) in zip(Int64(1)..., [Verdict.pass, .fail, .pass, .pass, .unknown, .fail]) {
+        _ = try history.insert([record(seq, verdict)])
+        #expect(try history.since(verdict, of: name) == (seq == 4 ? 3 : seq))
+      }
+      #expect(try history.since(.pass, of: name) == nil)
+      // A late event of the run before says nothing.
+      _ = try history.insert([record(7, kind: .event, chain: "A")])
+      #expect(try history.since(.fail, of: name) == 6)
+      #expect(try history.since(.fail, of: Name("edge-2")!) == nil)
+    }
+  }
+
+  @Test func `an acknowledgement stays as long as what it is about`() throws {
+    try withHistory { history in
+      let name = Name("edge-1")!
+      _ = try history.insert([record(100, received: 10)])
+      _ = try history.add(HistoryRemark(device: name, at: 20, by: "ann", kind: .acknowledged(why: "put back")))
+      _ = try history.insert([record(2, received: 30)])
+      _ = try history.prune(before: 1_000)
+      // Both are of one run.
+      #expect(try history.records(of: name, limit: 10).map(\.seq) == [2, 100])
+      #expect(try history.newestReport(of: name, by: "k") == 2)
+      _ = try history.insert([record(3, .fail, received: 40)])
+      _ = try history.prune(before: 1_000)
+      #expect(try history.remarks(after: 0).remarks.isEmpty)
     }
   }
 
@@ -216,6 +261,9 @@ import Testing
       #expect(try exported(since: 1_000, history) == ["a", "b", "c"])
       #expect(try exported(since: 1_000, device: Name("edge-2"), history) == ["c"])
       #expect(try history.prune(before: 50) == 0)
+      #expect(try exported(history) == ["a", "b", "d"])
+      // The newest report stays, and with it its key.
+      #expect(try history.prune(before: 1_000) == 0)
       #expect(try exported(history) == ["a", "b", "d"])
     }
   }

@@ -113,7 +113,7 @@ public protocol HistoryStore: AnyObject {
   func contradicted() throws(HistoryError) -> [Name: Int64]
   /// Newest first.
   func remarks(of device: Name, limit: Int) throws(HistoryError) -> [HistoryRemark]
-  /// Forgets what was received before, but for breaches that are still open and credentials that are still needed; gives
-  /// how many messages.
+  /// Forgets what was received before; gives how many messages. There stay breaches that are still open, of each device
+  /// the newest report and the one that its verdict began with, and the credentials that are needed for what stays.
   func prune(before: Int64) throws(HistoryError) -> Int
 }
