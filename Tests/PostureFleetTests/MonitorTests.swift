@@ -1,10 +1,12 @@
 import Glibc
 import Posture
-import PostureFleet
 import PosturePlatform
+import PostureSQLite
 import PostureTokens
 import TestKit
 import Testing
+
+@testable import PostureFleet
 
 /// A monitor as it is run, on a site of its own.
 final class LiveMonitor {
@@ -315,6 +317,44 @@ final class LiveMonitor {
         $0.hasPrefix("event: ") || $0.hasPrefix("data: ") || $0.hasPrefix(":") || $0.hasPrefix("retry: ")
       })
     device.stop()
+  }
+
+  @Test func `trouble is told once when it begins and once when it ends`() throws {
+    var troubles = TroubleLog()
+    let said = [nil, "a: refused", "a: refused", "a: no route", nil, nil, "a: refused"].map { troubles.line("a", $0) }
+    #expect(said == [nil, "a: refused", nil, nil, "a: well again", nil, "a: refused"])
+    #expect(troubles.line("b", "b: full") == "b: full")
+
+    let site = try LiveSite()
+    let device = try site.device("edge-1")
+    device.change { $0 = .healthy }
+    try device.start()
+    let monitor = try LiveMonitor(site)
+    _ = try monitor.waitForState("edge-1", "pass")
+    func lines(_ part: String) throws -> [String] {
+      String(decoding: try AtomicFile.readAny(site.folder.file("monitor.log")), as: UTF8.self)
+        .split(separator: "\n").map(String.init).filter { $0.hasPrefix("posturectl: \(part)") }
+    }
+    func wait(_ part: String, _ count: Int) throws {
+      for _ in 0..<300 where try lines(part).count < count { usleep(100_000) }
+    }
+    let other = try Database(path: site.home.path(Home.File.history))
+    try other.execute("BEGIN IMMEDIATE")
+    device.publishState()
+    try wait("history", 1)
+    // The broker is away for several tries, of the history too.
+    site.stopBroker()
+    try wait("broker", 1)
+    usleep(4_000_000)
+    try site.startBroker()
+    try wait("broker", 2)
+    try other.execute("COMMIT")
+    try wait("history", 2)
+    #expect(try lines("history").last == "posturectl: history: well again")
+    #expect(try lines("broker").last == "posturectl: broker: well again")
+    #expect(try lines("").count == 4)
+    device.stop()
+    #expect(monitor.stop() == 0)
   }
 
   private static let promtool = "/usr/bin/promtool"

@@ -87,7 +87,7 @@ import Testing
       thread.join()
       let kept = try history.records(of: Name("edge-1")!, limit: 10)
       #expect(kept.count == 3)
-      #expect(ledger.dropped == 0)
+      #expect(ledger.dropped == 0 && ledger.lost == 0)
     }
   }
 

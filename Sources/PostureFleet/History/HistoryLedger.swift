@@ -23,6 +23,7 @@ final class HistoryLedger: Sendable {
     var trouble: String?
     var stored = 0
     var dropped = 0
+    var lost = 0
     var onConflict: @Sendable (HistoryRecord) -> Void = { _ in }
   }
 
@@ -47,6 +48,8 @@ final class HistoryLedger: Sendable {
   var stored: Int { state.withLock { $0.stored } }
   /// Messages that could not be stored, and are lost, since the start.
   var dropped: Int { state.withLock { $0.dropped } }
+  /// Those of them that could not be declared either; known at the end.
+  var lost: Int { state.withLock { $0.lost } }
 
   func put(_ record: HistoryRecord) { work.put(.record(record)) }
   func put(_ sample: TrendSample) { work.post(.sample(sample)) }
@@ -60,7 +63,11 @@ final class HistoryLedger: Sendable {
       store(batch, &backlog)
     }
     if !backlog.isEmpty { store([], &backlog) }
-    state.withLock { $0.dropped += backlog.records.count }
+    let (unstored, undeclared) = (backlog.records.count, backlog.dropped.values.reduce(0, +))
+    state.withLock { state in
+      state.dropped += unstored
+      state.lost = unstored + undeclared
+    }
   }
 
   /// What cannot be stored is told and tried again: the state in memory goes on meanwhile.
