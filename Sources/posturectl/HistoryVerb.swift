@@ -8,26 +8,25 @@ struct HistoryVerb: Verb {
   static let name = "history"
   static let summary = "what a device said and when, from the monitor's history"
   static let help = """
-    usage: posturectl history DEVICE [--limit N] [--changes] [--json] [--history FILE] [--home DIR]
+    usage: posturectl history DEVICE [--limit N] [--changes] [--json] [--history FILE | --home DIR]
 
     Newest first: reports and events, what the monitor noticed (a broken chain, two messages under one number, two
     machines with one key, events declared lost), and what an operator said to it.
 
-      --limit N     the newest N (default: 50)
-      --changes     only where the verdict differs from the one before
-      --json        one object a line, messages with the signed original
+      --limit N       the newest N (default: 50)
+      --changes       only where the verdict differs from the one before
+      --history FILE  (default: monitor/history.db in the folder)
+      --json          one object a line, messages with the signed original
     """
 
-  private let home: HomeOption
-  private let history: String?
+  private let history: HistoryOption
   private let device: Name
   private let limit: Int
   private let onlyChanges: Bool
   private let isJSON: Bool
 
   init(_ arguments: inout Arguments) throws(UsageError) {
-    home = try HomeOption(&arguments)
-    history = try arguments.option("--history")
+    history = try HistoryOption(&arguments)
     limit = try arguments.number("--limit", in: 1...1_000_000) ?? 50
     onlyChanges = arguments.flag("--changes")
     isJSON = arguments.flag("--json")
@@ -37,7 +36,7 @@ struct HistoryVerb: Verb {
   }
 
   func run() throws -> Int32 {
-    let store = try SQLiteHistory.existing(history ?? home.open().path(Home.File.history))
+    let store = try SQLiteHistory.reading(history.path())
     let all = try store.records(of: device, limit: onlyChanges ? 1_000_000 : limit)
     let records = onlyChanges ? Array(changes(all).prefix(limit)) : all
     let remarks = onlyChanges ? [] : try store.remarks(of: device, limit: limit)

@@ -131,6 +131,12 @@ final class LiveMonitor {
     #expect(lines.count == 7)
     try site.folder.write("export.jsonl", String(decoding: export.out, as: UTF8.self))
     #expect(try site.posturectl("verify", site.folder.file("export.jsonl"), "--offline").status == 0)
+    // The file is enough.
+    for words in [["history", "edge-1"], ["export"], ["acknowledge", "--list"]] {
+      let file = ["--history", site.home.path(Home.File.history)]
+      let command = Command(Path.join(Repository.products, "posturectl"), words + file)
+      #expect(try command.run().status == 0, "\(words)")
+    }
     let changes = try site.posturectl("history", "edge-1", "--changes", "--json")
     #expect(String(decoding: changes.out, as: UTF8.self).split(separator: "\n").count == 2)
     devices.forEach { $0.stop() }

@@ -268,6 +268,78 @@ import Testing
     }
   }
 
+  /// Everything that is asked of it.
+  private func read(_ history: SQLiteHistory) throws -> [String] {
+    var seen = try history.records(of: Name("edge-1")!, limit: 9).map(\.digest)
+    try history.forEach(since: 0, device: nil) {
+      seen.append($0.digest)
+      return true
+    }
+    _ = try (history.remarks(after: 0), history.contradicted(), history.trend(since: 0))
+    return seen
+  }
+
+  @Test func `who only reads changes nothing, and sees what is being written`() throws {
+    let folder = try Folder()
+    let path = folder.file("a?b%20#c.db")
+    let history = try SQLiteHistory(path: path)
+    _ = try history.insert([record(1)])
+    let reader = try SQLiteHistory.reading(path)
+    #expect(try read(reader) == ["d", "d"])
+    #expect(throws: HistoryError.self) { try reader.insert([record(2)]) }
+    _ = try history.insert([record(2, digest: "e")])
+    #expect(try read(reader) == ["e", "d", "d", "e"])
+  }
+
+  @Test(.enabled(if: SmallDisk.isPossible)) func `a history on a medium that cannot be written is read`() throws {
+    try SmallDisk.with(kilobytes: 2_048) { disk in
+      let path = "\(disk.path)/history.db"
+      func write(_ seq: Int64) throws { _ = try SQLiteHistory(path: path).insert([record(seq)]) }
+      try write(1)
+      try disk.set(readOnly: true)
+      #expect(try read(SQLiteHistory.reading(path)) == ["d", "d"])
+      #expect(throws: HistoryError.self) { try SQLiteHistory.existing(path) }
+      try disk.set(readOnly: false)
+      // A log beside it that cannot be read without a file more: an error, not an answer without what it holds.
+      try Home.write("a log", to: "\(path)-wal")
+      try disk.set(readOnly: true)
+      #expect(throws: HistoryError.self) { try read(SQLiteHistory.reading(path)) }
+    }
+  }
+
+  @Test func `what is not a history is refused, and not written into`() throws {
+    let folder = try Folder()
+    let foreign = folder.file("foreign.db")
+    do {
+      let database = try Database(path: foreign)
+      try database.execute("CREATE TABLE message (number INTEGER)")
+    }
+    let text = try folder.write("text.db", String(repeating: "no database ", count: 99))
+    let files = [foreign, text, try folder.write("empty.db", "")]
+    for file in files {
+      let before = try AtomicFile.readAny(file)
+      #expect(throws: HistoryError.self, "\(file)") { try SQLiteHistory.reading(file) }
+      #expect(throws: HistoryError.self, "\(file)") { try SQLiteHistory.existing(file) }
+      if !before.isEmpty { #expect(throws: HistoryError.self, "\(file)") { try SQLiteHistory(path: file) } }
+      #expect(try AtomicFile.readAny(file) == before, "\(file)")
+    }
+    for path in ["/nowhere/at/all.db", folder.file("none.db"), folder.path] {
+      #expect(throws: HistoryError.self, "\(path)") { try SQLiteHistory.reading(path) }
+      #expect(throws: HistoryError.self, "\(path)") { try SQLiteHistory.existing(path) }
+    }
+    #expect(access(folder.file("none.db"), F_OK) != 0)
+  }
+
+  @Test func `a history of before is taken as it is`() throws {
+    try withHistory { history in
+      _ = try history.insert([record(1)])
+      try Database(path: path).execute("DROP INDEX message_credential")
+      #expect(try read(SQLiteHistory.reading(path)) == ["d", "d"])
+      _ = try SQLiteHistory.existing(path).insert([record(2)])
+      #expect(try read(SQLiteHistory.reading(path)).count == 4)
+    }
+  }
+
   @Test func `the file is private, and one that is no database is refused`() throws {
     try withHistory { _ in
       var status = stat()

@@ -1,4 +1,3 @@
-import Glibc
 public import Posture
 import PosturePlatform
 import PostureSQLite
@@ -13,7 +12,7 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
       verdict TEXT, token TEXT NOT NULL
     """
   static let isCredential = "typ = '\(TokenKind.credential.rawValue)'"
-  private static let schema = """
+  static let schema = """
     CREATE TABLE IF NOT EXISTS message (\(messageColumns), UNIQUE (kid, typ, chain, seq));
     CREATE TABLE IF NOT EXISTS contradiction (\(messageColumns), UNIQUE (kid, typ, chain, seq, digest));
     CREATE VIEW IF NOT EXISTS everything AS SELECT * FROM message UNION ALL SELECT * FROM contradiction;
@@ -40,12 +39,9 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
   private let first: Statement
   private let newest: Statement
 
-  public init(path: String) throws(HistoryError) {
+  init(_ database: Database) throws(HistoryError) {
+    self.database = database
     do throws(SQLiteError) {
-      database = try Database(path: path)
-      database.wait(atMost: 5_000)
-      try database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
-      try database.execute(Self.schema)
       let insert = "(\(Self.columns)) VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"
       add = try database.prepare("INSERT INTO message \(insert)")
       addContradiction = try database.prepare("INSERT INTO contradiction \(insert)")
@@ -53,21 +49,14 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
       last = try database.prepare("SELECT received, \(ofVerdict) ORDER BY received DESC, rowid DESC LIMIT 1")
       first = try database.prepare(
         "SELECT issued, \(ofVerdict) AND (received, rowid) > (?4, ?5) ORDER BY received, rowid LIMIT 1")
+      // The pluses leave it to the index of (kid, typ, chain, seq), whose last row it mostly is.
       newest = try database.prepare(
         """
-        SELECT MAX(seq) FROM message WHERE kid = ?1 AND typ = ?2 AND chain = '' AND device = ?3
-          AND received > COALESCE((SELECT MAX(at) FROM remark WHERE device = ?3 AND what = ?4), -1)
+        SELECT MAX(seq) FROM message WHERE kid = ?1 AND typ = ?2 AND chain = '' AND +device = ?3
+          AND +received > COALESCE((SELECT MAX(at) FROM remark WHERE device = ?3 AND what = ?4), -1)
         """)
       digest = try database.prepare("SELECT digest FROM message WHERE kid = ? AND typ = ? AND chain = ? AND seq = ?")
     } catch { throw HistoryError(error) }
-  }
-
-  /// One that is there already: a wrong path is an error and makes no file.
-  public static func existing(_ path: String) throws(HistoryError) -> SQLiteHistory {
-    guard access(path, R_OK | W_OK) == 0 else {
-      throw HistoryError(description: "\(path): \(SystemError.current("open").reason)")
-    }
-    return try SQLiteHistory(path: path)
   }
 
   public func insert(_ records: [HistoryRecord]) throws(HistoryError) -> [Insertion] {
