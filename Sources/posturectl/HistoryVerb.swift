@@ -11,7 +11,8 @@ struct HistoryVerb: Verb {
     usage: posturectl history DEVICE [--limit N] [--changes] [--json] [--history FILE | --home DIR]
 
     Newest first: reports and events, what the monitor noticed (a broken chain, two messages under one number, two
-    machines with one key, events declared lost), and what an operator said to it.
+    machines with one key, events declared lost, messages that could not be stored), and what an operator said to it. Below
+    it, which events are not in the history: the monitor was away when they came.
 
       --limit N       the newest N (default: 50)
       --changes       only where the verdict differs from the one before
@@ -43,10 +44,11 @@ struct HistoryVerb: Verb {
     var entries: [Entry] = records.map { .message($0) }
     entries += remarks.map { .remark($0) }
     entries = Array(entries.sorted { $0.at > $1.at }.prefix(limit))
+    let gaps = onlyChanges ? [] : try store.gaps(of: device)
     if isJSON {
-      entries.forEach { Terminal.out($0.json.text) }
+      (entries.map(\.json) + gaps.map(\.json)).forEach { Terminal.out($0.text) }
     } else {
-      table(entries).lines(width: Terminal.width).forEach(Terminal.out)
+      (table(entries).lines(width: Terminal.width) + gaps.map { Terminal.plain($0.text) }).forEach(Terminal.out)
     }
     return 0
   }

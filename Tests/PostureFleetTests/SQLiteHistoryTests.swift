@@ -340,6 +340,62 @@ import Testing
     }
   }
 
+  private func event(_ number: Int64, gapFrom: Int64? = nil) -> HistoryRecord {
+    let digest = String(repeating: "A", count: 43)
+    let claims = EventClaims(
+      issuer: Party(Name("site-a")!, Name("edge-1")!), issuedAt: 1_790_000_000, clock: .synced, chain: "chain-0001",
+      number: number, previous: number == 1 ? nil : digest,
+      body: gapFrom.map { .gap(first: $0, head: digest) } ?? (number == 1 ? .start(.enrolled) : .change(change)))
+    var record = record(number, kind: .event, chain: gapFrom == nil ? "chain-0001" : "chain-0001#gap")
+    record.token = Array("a.\(Base64URL.encode(Array(claims.claims.text.utf8))).c".utf8)
+    return record
+  }
+
+  private var change: EventClaims.Change {
+    EventClaims.Change(from: .pass, to: .fail, policy: "entry", report: 2, appeared: [], resolved: [], leftOut: 0)
+  }
+
+  @Test func `events that the history lacks are told where it is read`() throws {
+    try withHistory { history in
+      let name = Name("edge-1")!
+      _ = try history.insert([event(1)])
+      #expect(try history.gaps(of: name) == [])
+      _ = try history.insert([event(4)])
+      #expect(try history.gaps(of: name).map(\.events) == [[2...3]])
+      // What the device declared lost is not missing, and what comes after all is neither.
+      _ = try history.insert([event(7, gapFrom: 5), event(9)])
+      #expect(try history.gaps(of: name).map(\.events) == [[2...3, 8...8]])
+      let words = ["history", "edge-1", "--history", path]
+      let said = try Command(Path.join(Repository.products, "posturectl"), words).run()
+      let text = String(decoding: said.out, as: UTF8.self)
+      #expect(text.contains("events not in the history: 2-3, 8 of chain chain-0001"))
+      _ = try history.insert([event(2), event(3), event(8)])
+      #expect(try history.gaps(of: name) == [])
+      #expect(try history.gaps(of: Name("edge-2")!) == [])
+    }
+  }
+
+  @Test func `a history that begins late lacks nothing before it`() throws {
+    try withHistory { history in
+      _ = try history.insert([event(30), event(31)])
+      #expect(try history.gaps(of: Name("edge-1")!) == [])
+    }
+  }
+
+  @Test func `what is lost at the end is known`() throws {
+    try withHistory { history in
+      let ledger = try HistoryLedger(history)
+      let thread = try Thread.start("ledger") { ledger.run() }
+      let other = try Database(path: path)
+      try other.execute("BEGIN IMMEDIATE")
+      for seq in Int64(1)...2 { ledger.put(record(seq)) }
+      #expect(eventually { ledger.trouble != nil })
+      ledger.stop()
+      thread.join()
+      #expect(ledger.lost == 2 && ledger.dropped == 2)
+    }
+  }
+
   @Test func `the file is private, and one that is no database is refused`() throws {
     try withHistory { _ in
       var status = stat()

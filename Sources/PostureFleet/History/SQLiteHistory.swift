@@ -102,6 +102,19 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
     return records
   }
 
+  public func gaps(of device: Name) throws(HistoryError) -> [HistoryGap] {
+    func all(_ kind: TokenKind, _ order: String) throws(HistoryError) -> [HistoryRecord] {
+      var records: [HistoryRecord] = []
+      try select("WHERE device = ? AND typ = ? \(order)", [.text(device.description), .text(kind.rawValue)]) {
+        records.append($0)
+        return true
+      }
+      return records
+    }
+    let report = try all(.report, "ORDER BY received DESC, seq DESC LIMIT 1").first
+    return HistoryGap.all(in: try all(.event, ""), report: report)
+  }
+
   public func since(_ verdict: Verdict, of device: Name) throws(HistoryError) -> Int64? {
     do throws(SQLiteError) {
       return try beginning(of: verdict, device.description, after: lastReports(of: device.description))?.issued
