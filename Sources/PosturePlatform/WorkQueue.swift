@@ -47,8 +47,9 @@ public final class WorkQueue<Item: Sendable>: Sendable {
   }
 
   /// Waits until there is something, and `pause` milliseconds for more to come; nil once it has ended and nothing is left.
-  public func takeAll(after pause: Int64 = 0) -> [Item]? {
-    _ = work.wait(nil)
+  /// - Parameter limit: milliseconds to wait for something; then there may be none.
+  public func takeAll(after pause: Int64 = 0, within limit: Int64? = nil) -> [Item]? {
+    _ = work.wait(limit)
     work.clear()
     if pause > 0 { Clock.sleep(milliseconds: pause) }
     let (items, isEnded) = state.withLock { state in

@@ -13,14 +13,34 @@ public final class Database {
     self.path = path
     // SQLite gives its side files the mode of the main one.
     close(open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600))
-    var opened: OpaquePointer?
     let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX
-    let code = sqlite3_open_v2(path, &opened, flags, nil)
+    handle = try Self.connect(path, flags, path)
+  }
+
+  /// Opens a file that is there, and never writes to it; a symlink is refused.
+  /// - Parameter isImmutable: nobody changes the file, so that no locks and no side files are needed.
+  public init(reading path: String, isImmutable: Bool) throws(SQLiteError) {
+    self.path = path
+    let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX
+    handle = try Self.connect("file:\(Self.escaped(path))\(isImmutable ? "?immutable=1" : "")", flags, path)
+  }
+
+  private static func connect(_ name: String, _ flags: Int32, _ path: String) throws(SQLiteError) -> OpaquePointer {
+    var opened: OpaquePointer?
+    let code = sqlite3_open_v2(name, &opened, flags, nil)
     guard code == SQLITE_OK, let opened else {
       sqlite3_close_v2(opened)
       throw SQLiteError(code: code & 0xFF, why: String(cString: sqlite3_errstr(code)), path: path)
     }
-    handle = opened
+    return opened
+  }
+
+  /// As a URI wants it (https://www.sqlite.org/uri.html).
+  private static func escaped(_ path: String) -> String {
+    path.utf8.reduce(into: "") { text, byte in
+      let isPlain = Unicode.Scalar(byte).properties.isAlphabetic && byte < 128 || "0123456789/._-".utf8.contains(byte)
+      text += isPlain ? String(Unicode.Scalar(byte)) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+    }
   }
 
   deinit { sqlite3_close_v2(handle) }

@@ -9,8 +9,8 @@ struct AcknowledgeVerb: Verb {
   static let name = "acknowledge"
   static let summary = "accept what broke a device's chain or key, after looking into it"
   static let help = """
-    usage: posturectl acknowledge DEVICE --why TEXT [--by NAME] [--history FILE] [--home DIR]
-           posturectl acknowledge --list [--json] [--history FILE] [--home DIR]
+    usage: posturectl acknowledge DEVICE --why TEXT [--by NAME] [--history FILE | --home DIR]
+           posturectl acknowledge --list [--json] [--history FILE | --home DIR]
 
     chainBroken, equivocation and cloned stay on a device until somebody has looked into them, over restarts of the
     monitor too; so does the warning that a device declared events lost. This accepts everything that has been noticed
@@ -30,13 +30,11 @@ struct AcknowledgeVerb: Verb {
     case accept(Name, by: String, why: String)
   }
 
-  private let home: HomeOption
-  private let history: String?
+  private let history: HistoryOption
   private let action: Action
 
   init(_ arguments: inout Arguments) throws(UsageError) {
-    home = try HomeOption(&arguments)
-    history = try arguments.option("--history")
+    history = try HistoryOption(&arguments)
     let (why, by) = (try arguments.option("--why"), try arguments.option("--by"))
     let isJSON = arguments.flag("--json")
     action =
@@ -61,12 +59,12 @@ struct AcknowledgeVerb: Verb {
   }
 
   func run() throws -> Int32 {
-    let store = try SQLiteHistory.existing(history ?? home.open().path(Home.File.history))
-    let open = HistoryRemark.open(try store.remarks(after: 0).remarks, contradicted: try store.contradicted())
+    let path = try history.path()
     switch action {
-    case .list(let isJSON): return list(open, isJSON)
+    case .list(let isJSON): return list(try open(SQLiteHistory.reading(path)), isJSON)
     case .accept(let device, let by, let why):
-      guard let breaches = open[device] else {
+      let store = try SQLiteHistory.existing(path)
+      guard let breaches = try open(store)[device] else {
         Terminal.error("posturectl: \(device): nothing is open")
         return 1
       }
@@ -74,6 +72,10 @@ struct AcknowledgeVerb: Verb {
       for breach in breaches { Terminal.out("accepted: \(breach.breach.rawValue): \(Terminal.plain(breach.text))") }
       return 0
     }
+  }
+
+  private func open(_ store: SQLiteHistory) throws(HistoryError) -> [Name: [OpenBreach]] {
+    HistoryRemark.open(try store.remarks(after: 0).remarks, contradicted: try store.contradicted())
   }
 
   private func list(_ open: [Name: [OpenBreach]], _ isJSON: Bool) -> Int32 {

@@ -8,26 +8,26 @@ struct HistoryVerb: Verb {
   static let name = "history"
   static let summary = "what a device said and when, from the monitor's history"
   static let help = """
-    usage: posturectl history DEVICE [--limit N] [--changes] [--json] [--history FILE] [--home DIR]
+    usage: posturectl history DEVICE [--limit N] [--changes] [--json] [--history FILE | --home DIR]
 
     Newest first: reports and events, what the monitor noticed (a broken chain, two messages under one number, two
-    machines with one key, events declared lost), and what an operator said to it.
+    machines with one key, events declared lost, messages that could not be stored), and what an operator said to it. Below
+    it, which events are not in the history: the monitor was away when they came.
 
-      --limit N     the newest N (default: 50)
-      --changes     only where the verdict differs from the one before
-      --json        one object a line, messages with the signed original
+      --limit N       the newest N (default: 50)
+      --changes       only where the verdict differs from the one before
+      --history FILE  (default: monitor/history.db in the folder)
+      --json          one object a line, messages with the signed original
     """
 
-  private let home: HomeOption
-  private let history: String?
+  private let history: HistoryOption
   private let device: Name
   private let limit: Int
   private let onlyChanges: Bool
   private let isJSON: Bool
 
   init(_ arguments: inout Arguments) throws(UsageError) {
-    home = try HomeOption(&arguments)
-    history = try arguments.option("--history")
+    history = try HistoryOption(&arguments)
     limit = try arguments.number("--limit", in: 1...1_000_000) ?? 50
     onlyChanges = arguments.flag("--changes")
     isJSON = arguments.flag("--json")
@@ -37,17 +37,18 @@ struct HistoryVerb: Verb {
   }
 
   func run() throws -> Int32 {
-    let store = try SQLiteHistory.existing(history ?? home.open().path(Home.File.history))
+    let store = try SQLiteHistory.reading(history.path())
     let all = try store.records(of: device, limit: onlyChanges ? 1_000_000 : limit)
     let records = onlyChanges ? Array(changes(all).prefix(limit)) : all
     let remarks = onlyChanges ? [] : try store.remarks(of: device, limit: limit)
     var entries: [Entry] = records.map { .message($0) }
     entries += remarks.map { .remark($0) }
     entries = Array(entries.sorted { $0.at > $1.at }.prefix(limit))
+    let gaps = onlyChanges ? [] : try store.gaps(of: device)
     if isJSON {
-      entries.forEach { Terminal.out($0.json.text) }
+      (entries.map(\.json) + gaps.map(\.json)).forEach { Terminal.out($0.text) }
     } else {
-      table(entries).lines(width: Terminal.width).forEach(Terminal.out)
+      (table(entries).lines(width: Terminal.width) + gaps.map { Terminal.plain($0.text) }).forEach(Terminal.out)
     }
     return 0
   }

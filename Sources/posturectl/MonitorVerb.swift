@@ -13,7 +13,8 @@ struct MonitorVerb: Verb {
                               [--silence S] [--home DIR]
 
     Subscribes to everything, verifies it, keeps state in memory and history in SQLite; after a restart the state comes
-    back from what the broker keeps.
+    back from what the broker keeps. Where broker or history are in trouble it says so on standard error, once when it
+    begins and once when it ends.
 
       --listen ADDRESS:PORT   (default: 127.0.0.1:8470)
       --token-file FILE       a file (0600) with the token that API and metrics ask for (Authorization: Bearer …); needed
@@ -47,6 +48,7 @@ struct MonitorVerb: Verb {
     settings.retention = try arguments.days("--keep") ?? settings.retention
     settings.limits.silence =
       try arguments.number("--silence", in: 10...31_536_000).map(Int64.init) ?? settings.limits.silence
+    settings.log = { Terminal.error("posturectl: \(Terminal.plain($0))") }
     settings.shards = max(1, min(16, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
     try arguments.end()
     guard address.isLoopback || tokenFile != nil else {

@@ -9,14 +9,15 @@ struct VerifyVerb: Verb {
   static let name = "verify"
   static let summary = "verify captured tokens, and print the evidence"
   static let help = """
-    usage: posturectl verify FILE|- [--offline] [--credential FILE] [--doors] [--json] [--home DIR]
+    usage: posturectl verify FILE|- [--offline] [--credential FILE]... [--doors] [--json] [--home DIR]
 
     Verifies each token in FILE: one a line, or JSON lines with a member "token" (what `export` writes). The device's
-    credential is taken from --credential, from the folder's devices/, or from the broker (not with --offline); it must
-    lead to the pinned root.
+    credential is taken from a line before, from --credential, from the folder's devices/, or from the broker (not with
+    --offline); it must lead to the pinned root.
 
-      --doors    print every door, too
-      --json     one object a token
+      --credential FILE   a credential; may be given several times
+      --doors             print every door, too
+      --json              one object a token
 
     exit status: 0 every token verifies, 1 one does not
     """
@@ -24,45 +25,85 @@ struct VerifyVerb: Verb {
   private let home: HomeOption
   private let path: String
   private let isOffline: Bool
-  private let credential: String?
+  private let credentials: [String]
   private let showsDoors: Bool
   private let isJSON: Bool
 
   init(_ arguments: inout Arguments) throws(UsageError) {
     home = try HomeOption(&arguments)
     isOffline = arguments.flag("--offline")
-    credential = try arguments.option("--credential")
+    credentials = try arguments.options("--credential")
     showsDoors = arguments.flag("--doors")
     isJSON = arguments.flag("--json")
     path = try arguments.rest(1...1, "the token's file")[0]
   }
 
   func run() throws -> Int32 {
-    let home = try home.open()
-    let texts = CapturedToken.all(in: try Input.text(path))
-    guard !texts.isEmpty else { throw HomeError(.missing, "\(path): no token") }
-    let verifier = CaptureVerifier(
-      home, offline: isOffline, credentials: try credential.map { [try Home.read(text: $0)] } ?? [])
-    var isGood = true
-    for text in texts {
+    let verifier = try CaptureVerifier(home.open(), offline: isOffline, at: Clock.wall)
+    for file in credentials { try take(file, verifier) }
+    var lines = try Input.lines(path, cap: JSONParser.Limits.message.bytes)
+    var (number, tokens, isGood) = (0, 0, true)
+    while let line = try lines.next() {
+      number += 1
       do {
-        let message = try verifier.verify(text, at: Clock.wall)
-        show(message, try verifier.standing(of: message, at: Clock.wall))
+        guard let token = try token(in: line) else { continue }
+        tokens += 1
+        let finding = try verifier.verify(token, at: Clock.wall)
+        show(finding, verifier.standing(of: finding, at: Clock.wall))
       } catch let error as TokenError {
         isGood = false
-        tell(error)
+        tell(error, line: number)
       }
     }
+    guard tokens > 0 || !isGood else { throw HomeError(.missing, "\(path): no token") }
     return isGood ? 0 : 1
   }
 
-  private func tell(_ error: TokenError) {
-    guard isJSON else { return Terminal.error("posturectl: \(path): \(error)") }
+  private func take(_ file: String, _ verifier: CaptureVerifier) throws {
+    do { _ = try verifier.verify(try Home.read(text: file), at: Clock.wall) } catch let error as TokenError {
+      throw HomeError(.refused, "\(file): \(error)")
+    }
+  }
+
+  private func token(in line: LineReader.Line) throws(TokenError) -> String? {
+    guard case .bytes(let bytes) = line else { throw TokenError(.tooLarge, "a line") }
+    guard let text = String(validating: bytes, as: UTF8.self) else { throw TokenError(.notCompact, "not UTF-8") }
+    return CapturedToken.text(in: text)
+  }
+
+  private func tell(_ error: TokenError, line: Int) {
+    guard isJSON else { return Terminal.error("posturectl: \(path):\(line): \(error)") }
     Terminal.out(
       JSON.build { object in
         object("verified", false)
+        object("line", .count(line))
         object("code", .string(error.code.rawValue))
         object("detail", .text(error.detail))
+      }.text)
+  }
+
+  private func show(_ finding: CaptureVerifier.Finding, _ standing: MonitorVerifier.Standing) {
+    switch finding {
+    case .message(let message): show(message, standing)
+    case .credential(let credential): show(credential, standing)
+    }
+  }
+
+  private func show(_ credential: Credential, _ standing: MonitorVerifier.Standing) {
+    let device = credential.grant.subject?.name.description ?? ""
+    guard isJSON else {
+      return Terminal.out(
+        "verified: \(TokenKind.credential.rawValue) of \(device), "
+          + (standing == .good ? "good now" : "but not good now: \(standing.rawValue)"))
+    }
+    Terminal.out(
+      JSON.build { object in
+        object("verified", true)
+        object("device", .string(device))
+        object("typ", .string(TokenKind.credential.rawValue))
+        object("kid", .string(credential.kid))
+        object("key", .string(standing.rawValue))
+        object("claims", credential.claims.claims)
       }.text)
   }
 

@@ -188,7 +188,7 @@ import Testing
     #expect(HistoryRemark.open(noticed + [remark(.acknowledged(why: "x"))]).isEmpty)
     #expect(
       HistoryRemark.open(noticed + [remark(.acknowledged(why: "x")), remark(.noticed(broken))])[name] == [broken])
-    for remark in noticed + [remark(.ended(.cloned)), remark(.acknowledged(why: "seen"))] {
+    for remark in noticed + [remark(.ended(.cloned)), remark(.acknowledged(why: "seen")), remark(.unstored(3))] {
       let row = remark.row
       #expect(HistoryRemark.kind(what: row.what, chain: row.chain, text: row.text) == remark.kind)
     }

@@ -215,6 +215,8 @@ private func permutations<Element>(_ items: [Element]) -> [[Element]] {
     #expect(conditions([enrolled, kept(report(2)), known]).isEmpty)
     // Another key counts by itself.
     #expect(conditions([enrolled, kept(report(1, kid: "k2", keyIssued: 2)), known]).isEmpty)
+    // Its numbers began anew, and an operator has accepted that.
+    #expect(conditions([enrolled, kept(report(1)), known, .acknowledged]).isEmpty)
     let row = DeviceRow(
       device([enrolled, kept(report(1)), known]),
       DeviceStatus(device([enrolled, kept(report(1)), known]), at: start + 10, key: .good))

@@ -11,7 +11,7 @@ import TestKit
 final class LiveSite {
   let folder: Folder
   let home: Home
-  private let broker: RunningProcess
+  private var broker: RunningProcess
   /// A door of the broker that asks nobody, where there is one: for a test that plays thousands of devices.
   let openPort: UInt16?
 
@@ -29,7 +29,7 @@ final class LiveSite {
       let file = home.path("broker/mosquitto.conf")
       try Home.write(try Home.read(text: file) + "\nlistener \(openPort) 127.0.0.1\nallow_anonymous true\n", to: file)
     }
-    broker = try RunningProcess(Broker.program, ["-c", home.path("broker/mosquitto.conf")], log: folder.file("log"))
+    broker = try Self.startBroker(home, folder)
     for _ in 0..<500 where !(Loopback.isOpen(devices) && Loopback.isOpen(operators)) { usleep(10_000) }
     let desk = try IssuerDesk(home)
     let link = try OperatorLink(home, as: .issuer, subscribe: [])
@@ -39,6 +39,13 @@ final class LiveSite {
   }
 
   deinit { broker.crash() }
+
+  private static func startBroker(_ home: Home, _ folder: Folder) throws -> RunningProcess {
+    try RunningProcess(Broker.program, ["-c", home.path("broker/mosquitto.conf")], log: folder.file("log"))
+  }
+
+  func stopBroker() { broker.crash() }
+  func startBroker() throws { broker = try Self.startBroker(home, folder) }
 
   var brokerLog: String {
     (try? AtomicFile.readAny(folder.file("log"))).map { String(decoding: $0, as: UTF8.self) } ?? ""
@@ -51,14 +58,15 @@ final class LiveSite {
     return try command.run()
   }
 
-  /// Enrolled, not started.
-  func device(_ name: String, groups: [String] = []) throws -> SimulatedDevice {
+  /// Enrolled, not started. `replaces`: with new keys, beside the ones it had.
+  func device(_ name: String, groups: [String] = [], replaces: Bool = false) throws -> SimulatedDevice {
     let files = folder.file(name)
     mkdir(files, 0o700)
     let (key, tlsKey) = (try FileKey.generate(), try FileKey.generate())
     let request = try EnrolmentRequest.make(name: Name(name), key: key, tlsKey: tlsKey, host: "test", at: Clock.wall)
     var options = EnrolmentDesk.Options()
     options.groups = groups.compactMap { Name($0) }
+    options.replaces = replaces
     let bundle = try EnrolmentDesk(home).enroll(try EnrolmentRequest(Array(request.utf8)), options, at: Clock.wall)
     try tlsKey.save("\(files)/tls.key")
     try Home.write(bundle.tlsCertificate, to: "\(files)/tls.pem")

@@ -1,10 +1,12 @@
 import Glibc
 import Posture
-import PostureFleet
 import PosturePlatform
+import PostureSQLite
 import PostureTokens
 import TestKit
 import Testing
+
+@testable import PostureFleet
 
 /// A monitor as it is run, on a site of its own.
 final class LiveMonitor {
@@ -125,12 +127,75 @@ final class LiveMonitor {
 
     let export = try site.posturectl("export")
     let lines = String(decoding: export.out, as: UTF8.self).split(separator: "\n")
-    #expect(lines.count == 4)
+    #expect(lines.count { $0.contains(#""typ":"posture-credential+jwt""#) } == 3)
+    #expect(lines.count == 7)
     try site.folder.write("export.jsonl", String(decoding: export.out, as: UTF8.self))
     #expect(try site.posturectl("verify", site.folder.file("export.jsonl"), "--offline").status == 0)
+    // The file is enough.
+    for words in [["history", "edge-1"], ["export"], ["acknowledge", "--list"]] {
+      let file = ["--history", site.home.path(Home.File.history)]
+      let command = Command(Path.join(Repository.products, "posturectl"), words + file)
+      #expect(try command.run().status == 0, "\(words)")
+    }
     let changes = try site.posturectl("history", "edge-1", "--changes", "--json")
     #expect(String(decoding: changes.out, as: UTF8.self).split(separator: "\n").count == 2)
     devices.forEach { $0.stop() }
+  }
+
+  /// By an auditor who has the root and nothing else.
+  @Test func `an export brings the keys that it verifies by, old ones too`() throws {
+    let site = try LiveSite()
+    let monitor = try LiveMonitor(site)
+    for isSecond in [false, true] {
+      let device = try site.device("edge-1", replaces: isSecond)
+      device.change { $0 = .healthy }
+      try device.start()
+      try monitor.wait("/api/v1/devices/edge-1") { $0["kid"]?.string == device.kid }
+      device.stop()
+    }
+    #expect(monitor.stop() == 0)
+    let export = String(decoding: try site.posturectl("export", "--since", "4000000000").out, as: UTF8.self)
+    #expect(export.split(separator: "\n").count == 2)
+    let all = String(decoding: try site.posturectl("export").out, as: UTF8.self).split(separator: "\n")
+    let credentials = all.prefix { $0.contains("posture-credential+jwt") }
+    #expect(credentials.count == 2 && all.count == 4)
+
+    let auditor = site.folder.file("auditor")
+    mkdir(auditor, 0o700)
+    for file in ["posture.json", "root.jwk"] {
+      try Home.write(try Home.read(text: site.home.path(file)), to: "\(auditor)/\(file)")
+    }
+    func verify(_ lines: [Substring], _ more: String...) throws -> Command.Output {
+      let file = try site.folder.write("export.jsonl", lines.joined(separator: "\n"))
+      var command = Command(
+        Path.join(Repository.products, "posturectl"),
+        ["verify", file, "--offline", "--home", auditor] + more)
+      command.timeout = 60_000
+      return try command.run()
+    }
+    #expect(try verify(all).status == 0)
+    #expect(String(decoding: try verify(all).out, as: UTF8.self).contains("posture-credential+jwt of edge-1"))
+    let messages = Array(all.dropFirst(2))
+    let unknown = try verify(messages)
+    #expect(unknown.status == 1)
+    #expect(String(decoding: unknown.err, as: UTF8.self).contains("export.jsonl:2: token refused: unknownKey"))
+    // The keys from files, and nothing but credentials that verify.
+    let files = try credentials.enumerated().map { number, line in
+      try site.folder.write("\(number).jwt", CapturedToken.text(in: String(line))!)
+    }
+    #expect(try verify(messages, "--credential", files[0], "--credential", files[1]).status == 0)
+    #expect(try verify(messages, "--credential", files[0]).status == 1)
+    var forged = CapturedToken.text(in: String(credentials[0]))!
+    forged.replaceSubrange(forged.index(forged.endIndex, offsetBy: -9)..., with: "AAAAAAAAA")
+    try site.folder.write("forged.jwt", forged)
+    #expect(try verify(messages, "--credential", site.folder.file("forged.jwt")).status == 70)
+    let mixed = [Substring(forged), Substring(String(repeating: "x", count: 70_000)), "", credentials[0]]
+    let told = try verify(mixed)
+    let errors = String(decoding: told.err, as: UTF8.self)
+    #expect(told.status == 1)
+    #expect(errors.contains("export.jsonl:1: token refused: signature"))
+    #expect(errors.contains("export.jsonl:2: token refused: tooLarge"))
+    #expect(String(decoding: told.out, as: UTF8.self).contains("posture-credential+jwt of edge-1"))
   }
 
   @Test func `states of their own are never a pass`() throws {
@@ -258,6 +323,44 @@ final class LiveMonitor {
         $0.hasPrefix("event: ") || $0.hasPrefix("data: ") || $0.hasPrefix(":") || $0.hasPrefix("retry: ")
       })
     device.stop()
+  }
+
+  @Test func `trouble is told once when it begins and once when it ends`() throws {
+    var troubles = TroubleLog()
+    let said = [nil, "a: refused", "a: refused", "a: no route", nil, nil, "a: refused"].map { troubles.line("a", $0) }
+    #expect(said == [nil, "a: refused", nil, nil, "a: well again", nil, "a: refused"])
+    #expect(troubles.line("b", "b: full") == "b: full")
+
+    let site = try LiveSite()
+    let device = try site.device("edge-1")
+    device.change { $0 = .healthy }
+    try device.start()
+    let monitor = try LiveMonitor(site)
+    _ = try monitor.waitForState("edge-1", "pass")
+    func lines(_ part: String) throws -> [String] {
+      String(decoding: try AtomicFile.readAny(site.folder.file("monitor.log")), as: UTF8.self)
+        .split(separator: "\n").map(String.init).filter { $0.hasPrefix("posturectl: \(part)") }
+    }
+    func wait(_ part: String, _ count: Int) throws {
+      for _ in 0..<300 where try lines(part).count < count { usleep(100_000) }
+    }
+    let other = try Database(path: site.home.path(Home.File.history))
+    try other.execute("BEGIN IMMEDIATE")
+    device.publishState()
+    try wait("history", 1)
+    // The broker is away for several tries, of the history too.
+    site.stopBroker()
+    try wait("broker", 1)
+    usleep(4_000_000)
+    try site.startBroker()
+    try wait("broker", 2)
+    try other.execute("COMMIT")
+    try wait("history", 2)
+    #expect(try lines("history").last == "posturectl: history: well again")
+    #expect(try lines("broker").last == "posturectl: broker: well again")
+    #expect(try lines("").count == 4)
+    device.stop()
+    #expect(monitor.stop() == 0)
   }
 
   private static let promtool = "/usr/bin/promtool"

@@ -41,7 +41,7 @@ import Testing
 
     mutating func meet(_ credential: String) throws -> String {
       let outcome = monitor.receive(Array(credential.utf8), on: keys, at: Moment(now))
-      guard case .credential(let known)? = outcome.first else { throw HomeError(.refused, "\(outcome)") }
+      guard case .credential(let known, _)? = outcome.first else { throw HomeError(.refused, "\(outcome)") }
       return known.kid
     }
 

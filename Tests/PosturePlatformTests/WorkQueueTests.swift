@@ -50,6 +50,15 @@ struct WorkQueueTests {
     thread.join()
   }
 
+  @Test func `whoever waits for so long only gets none where there is none`() throws {
+    let queue = try WorkQueue<Int>(cap: 2)
+    #expect(queue.takeAll(within: 0) == [])
+    queue.put(1)
+    #expect(queue.takeAll(within: 0) == [1])
+    queue.end()
+    #expect(queue.takeAll(within: 0) == nil)
+  }
+
   /// A thread in an array: joined once.
   private final class Joined {
     private var thread: Thread?

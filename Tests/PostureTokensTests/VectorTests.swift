@@ -77,7 +77,7 @@ struct VectorJudge {
   /// What came before the message in question; it has to be good.
   mutating func take(_ vector: Vector) throws {
     let outcomes = monitor.receive(vector.body, on: vector.topic, at: vector.clock)
-    if case .credential(let credential)? = outcomes.first { given.append(credential) }
+    if case .credential(let credential, _)? = outcomes.first { given.append(credential) }
     if case .rejected(_, let error)? = outcomes.first { throw error }
     if vector.topic.hasSuffix("/trust") { try device.trust.accept(vector.body, at: vector.clock) }
   }
@@ -104,7 +104,7 @@ struct VectorJudge {
     let outcome = monitor.receive(vector.body, on: vector.topic, at: vector.clock)[0]
     switch outcome {
     case .message(let message): return (.accept, standing(message.kid, vector))
-    case .credential(let credential): return (.accept, standing(credential.kid, vector))
+    case .credential(let credential, _): return (.accept, standing(credential.kid, vector))
     case .trust, .revoked: return (.accept, nil)
     case .awaitingKey(_, let kid): return (.awaitingKey, standing(kid, vector))
     case .awaitingRoot: return (.awaitingRoot, nil)

@@ -53,6 +53,9 @@ struct Metrics {
       "posture_messages_dropped", "Messages that waited for a credential until there was no room for them any more.",
       [([], counters.dropped)])
     lines += counter("posture_history_stored", "Messages stored in the history.", [([], monitor.stored)])
+    lines += counter(
+      "posture_history_dropped", "Messages that could not be stored in the history, and are lost.",
+      [([], monitor.dropped)])
     if isOpenMetrics { lines.append("# EOF") }
     return lines.joined(separator: "\n") + "\n"
   }

@@ -8,18 +8,22 @@ final class HistoryLedger: Sendable {
   private static let cap = 2_048
   /// Milliseconds in which more may come: one transaction costs as much as a thousand rows.
   private static let pause: Int64 = 50
-  /// Records kept of those that could not be stored.
-  private static let mostUnstored = 1_024
+  /// Milliseconds until what could not be stored is tried again.
+  private static let retry: Int64 = 1_000
 
   private enum Work: Sendable {
     case record(HistoryRecord)
     case sample(TrendSample)
     case prune(before: Int64)
+
+    var record: HistoryRecord? { if case .record(let record) = self { record } else { nil } }
   }
 
   private struct State {
     var trouble: String?
     var stored = 0
+    var dropped = 0
+    var lost = 0
     var onConflict: @Sendable (HistoryRecord) -> Void = { _ in }
   }
 
@@ -42,45 +46,74 @@ final class HistoryLedger: Sendable {
   var trouble: String? { state.withLock { $0.trouble } }
   /// Messages stored since the start.
   var stored: Int { state.withLock { $0.stored } }
+  /// Messages that could not be stored, and are lost, since the start.
+  var dropped: Int { state.withLock { $0.dropped } }
+  /// Those of them that could not be declared either; known at the end.
+  var lost: Int { state.withLock { $0.lost } }
 
   func put(_ record: HistoryRecord) { work.put(.record(record)) }
   func put(_ sample: TrendSample) { work.post(.sample(sample)) }
   func prune(before: Int64) { work.post(.prune(before: before)) }
   func stop() { work.end() }
 
-  /// Until ``stop()``, and until everything is stored then.
+  /// Until ``stop()``, and until everything is stored then, or one last try has failed.
   func run() {
-    var unstored: [HistoryRecord] = []
-    while let batch = work.takeAll(after: Self.pause) { store(batch, &unstored) }
+    var backlog = Backlog()
+    while let batch = backlog.isEmpty ? work.takeAll(after: Self.pause) : work.takeAll(after: Self.retry, within: 0) {
+      store(batch, &backlog)
+    }
+    if !backlog.isEmpty { store([], &backlog) }
+    let (unstored, undeclared) = (backlog.records.count, backlog.dropped.values.reduce(0, +))
+    state.withLock { state in
+      state.dropped += unstored
+      state.lost = unstored + undeclared
+    }
   }
 
-  /// What cannot be stored is told and tried again with what comes next, the newest of it where it is much: the state in
-  /// memory goes on meanwhile.
-  private func store(_ batch: [Work], _ unstored: inout [HistoryRecord]) {
-    if batch.isEmpty { return }
-    let records = unstored + batch.compactMap { if case .record(let record) = $0 { record } else { nil } }
-    // What is stored is stored, whatever becomes of a sample or of tidying up after it.
-    let (insertions, failure) = store.withLock { store -> ([Insertion]?, HistoryError?) in
-      var insertions: [Insertion]?
-      do throws(HistoryError) {
-        insertions = records.isEmpty ? [] : try store.insert(records)
-        for work in batch {
-          switch work {
-          case .record: continue
-          case .sample(let sample): try store.add(sample)
-          case .prune(let before): _ = try store.prune(before: before)
-          }
-        }
-        return (insertions, nil)
-      } catch { return (insertions, error) }
-    }
-    unstored = insertions == nil ? records.suffix(Self.mostUnstored) : []
-    let onConflict = state.withLock { state in
+  /// What cannot be stored is told and tried again: the state in memory goes on meanwhile.
+  private func store(_ batch: [Work], _ backlog: inout Backlog) {
+    if batch.isEmpty && backlog.isEmpty { return }
+    backlog.add(batch.compactMap(\.record))
+    var failure: HistoryError?
+    do throws(HistoryError) {
+      try insert(backlog.records)
+      // What is stored is stored, whatever becomes of a sample or of tidying up after it.
+      backlog.clear()
+      try declareLosses(&backlog)
+      for work in batch { try keep(work) }
+    } catch { failure = error }
+    let gone = backlog.trim()
+    state.withLock { state in
       state.trouble = failure?.description
-      state.stored += (insertions ?? []).count { $0 == .inserted }
+      state.dropped += gone
+    }
+  }
+
+  private func insert(_ records: [HistoryRecord]) throws(HistoryError) {
+    if records.isEmpty { return }
+    let insertions = try result { store throws(HistoryError) in try store.insert(records) }
+    let onConflict = state.withLock { state in
+      state.stored += insertions.count { $0 == .inserted }
       return state.onConflict
     }
-    for (record, insertion) in zip(records, insertions ?? []) where insertion == .conflict { onConflict(record) }
+    for (record, insertion) in zip(records, insertions) where insertion == .conflict { onConflict(record) }
+  }
+
+  private func declareLosses(_ backlog: inout Backlog) throws(HistoryError) {
+    for (device, count) in backlog.dropped {
+      try add(HistoryRemark(device: device, at: Clock.wall, by: HistoryRemark.monitor, kind: .unstored(count)))
+      backlog.declare(device)
+    }
+  }
+
+  private func keep(_ work: Work) throws(HistoryError) {
+    try result { store throws(HistoryError) in
+      switch work {
+      case .record: return
+      case .sample(let sample): try store.add(sample)
+      case .prune(let before): _ = try store.prune(before: before)
+      }
+    }
   }
 
   func records(of name: Name, limit: Int) throws(HistoryError) -> [HistoryRecord] {

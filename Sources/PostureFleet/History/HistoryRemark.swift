@@ -8,6 +8,8 @@ public struct HistoryRemark: Hashable, Sendable {
     case ended(Breach)
     /// An operator has looked, and accepts everything up to here.
     case acknowledged(why: String)
+    /// So many messages of the device could not be stored, and are not in the history.
+    case unstored(Int)
   }
 
   public var device: Name
@@ -30,6 +32,7 @@ public struct HistoryRemark: Hashable, Sendable {
     case .noticed(let breach): "\(breach.breach.rawValue): \(breach.text)"
     case .ended(let breach): "\(breach.rawValue) is over"
     case .acknowledged(let why): "acknowledged by \(by): \(why)"
+    case .unstored: "\(row.what): \(row.text)"
     }
   }
 
@@ -64,13 +67,17 @@ public struct HistoryRemark: Hashable, Sendable {
         open[remark.device, default: []].append(breach)
       case .ended(let breach): open[remark.device]?.removeAll { $0.breach == breach }
       case .acknowledged: open[remark.device] = nil
+      case .unstored: break
       }
     }.filter { !$0.value.isEmpty }
   }
 }
 
 extension HistoryRemark {
+  /// Who notices.
+  static let monitor = "monitor"
   static let acknowledged = "acknowledged"
+  static let unstored = "unstored"
   private static let over = " over"
 
   /// As it is stored.
@@ -79,11 +86,13 @@ extension HistoryRemark {
     case .noticed(let breach): (breach.breach.rawValue, breach.chain, breach.text)
     case .ended(let breach): (breach.rawValue + Self.over, "", "")
     case .acknowledged(let why): (Self.acknowledged, "", why)
+    case .unstored(let count): (Self.unstored, "", "\(count) messages could not be stored and are lost")
     }
   }
 
   static func kind(what: String, chain: String, text: String) -> Kind? {
     if what == acknowledged { return .acknowledged(why: text) }
+    if what == unstored { return Int(text.prefix { $0.isNumber }).map(Kind.unstored) }
     if what.hasSuffix(over) { return Breach(rawValue: String(what.dropLast(over.count))).map(Kind.ended) }
     return Breach(rawValue: what).map { .noticed(OpenBreach($0, chain: chain, text: text)) }
   }

@@ -1,12 +1,13 @@
 public import Posture
 
-/// One signed message that was verified, with what is needed to find it again.
+/// One signed message of a device that was verified, or the credential of its key, with what is needed to find it again.
 public struct HistoryRecord: Hashable, Sendable {
   public var device: Name
   public var kid: String
   public var kind: TokenKind
-  /// Empty but for events: the chain, in which numbers start anew.
+  /// Of an event its chain, in which numbers start anew; of a credential its digest, for it has no number; else empty.
   public var chain: String
+  /// Of a credential when it was issued.
   public var seq: Int64
   /// Digest of the payload.
   public var digest: String
@@ -70,7 +71,7 @@ extension HistoryRecord {
       object("device", .string(device.description))
       object("typ", .string(kind.rawValue))
       object("kid", .string(kid))
-      object("chain", optional: chain.isEmpty ? nil : chain)
+      object("chain", optional: kind == .event ? chain : nil)
       object("seq", .integer(seq))
       object("issued", .integer(issued))
       object("received", .integer(received))
@@ -85,17 +86,20 @@ public struct HistoryError: Error, Hashable, Sendable, CustomStringConvertible {
   public let description: String
 }
 
-/// Keeps every verified message once: keyed by (kid, kind, chain, seq). What contradicts a message that is kept is kept, too.
+/// Keeps every verified message and credential once: keyed by (kid, kind, chain, seq). What contradicts a message that is
+/// kept is kept, too.
 public protocol HistoryStore: AnyObject {
   /// Records of one call are stored together or not at all. One answer for each.
   func insert(_ records: [HistoryRecord]) throws(HistoryError) -> [Insertion]
-  /// Newest first.
+  /// What the device said, newest first.
   func records(of device: Name, limit: Int) throws(HistoryError) -> [HistoryRecord]
   /// When the latest run of reports with this verdict began, by the device's clock; nil where there is none.
   func since(_ verdict: Verdict, of device: Name) throws(HistoryError) -> Int64?
-  /// The highest number of the device's reports under the key; nil where there is none.
+  /// The highest number of the device's reports under the key since an operator acknowledged it last, for with that its
+  /// numbers may begin anew; nil where there is none.
   func newestReport(of device: Name, by kid: String) throws(HistoryError) -> Int64?
-  /// Oldest first, from `since` on by the time received, of one device or all; stops where `body` says false.
+  /// Of one device or all, oldest first: the credentials, and then what was received from `since` on. Stops where `body`
+  /// says false.
   func forEach(since: Int64, device: Name?, _ body: (HistoryRecord) -> Bool) throws(HistoryError)
   /// Keeps how many devices stood where.
   func add(_ sample: TrendSample) throws(HistoryError)
@@ -109,6 +113,7 @@ public protocol HistoryStore: AnyObject {
   func contradicted() throws(HistoryError) -> [Name: Int64]
   /// Newest first.
   func remarks(of device: Name, limit: Int) throws(HistoryError) -> [HistoryRemark]
-  /// Forgets what was received before, but for breaches that are still open; gives how many messages.
+  /// Forgets what was received before; gives how many messages. There stay breaches that are still open, of each device
+  /// the newest report and the one that its verdict began with, and the credentials that are needed for what stays.
   func prune(before: Int64) throws(HistoryError) -> Int
 }

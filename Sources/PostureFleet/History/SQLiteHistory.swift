@@ -1,4 +1,3 @@
-import Glibc
 public import Posture
 import PosturePlatform
 import PostureSQLite
@@ -12,13 +11,15 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
       device TEXT NOT NULL, digest TEXT NOT NULL, issued INTEGER NOT NULL, received INTEGER NOT NULL,
       verdict TEXT, token TEXT NOT NULL
     """
-  private static let schema = """
+  static let isCredential = "typ = '\(TokenKind.credential.rawValue)'"
+  static let schema = """
     CREATE TABLE IF NOT EXISTS message (\(messageColumns), UNIQUE (kid, typ, chain, seq));
     CREATE TABLE IF NOT EXISTS contradiction (\(messageColumns), UNIQUE (kid, typ, chain, seq, digest));
     CREATE VIEW IF NOT EXISTS everything AS SELECT * FROM message UNION ALL SELECT * FROM contradiction;
     CREATE INDEX IF NOT EXISTS message_device ON message (device, received);
     CREATE INDEX IF NOT EXISTS message_verdict ON message (device, typ, verdict, received);
     CREATE INDEX IF NOT EXISTS message_received ON message (received);
+    CREATE INDEX IF NOT EXISTS message_credential ON message (device, seq) WHERE \(isCredential);
     CREATE TABLE IF NOT EXISTS trend (
       at INTEGER NOT NULL, standing TEXT NOT NULL, count INTEGER NOT NULL, UNIQUE (at, standing));
     CREATE TABLE IF NOT EXISTS remark (
@@ -28,42 +29,34 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
     """
   private static let columns = "device, kid, typ, chain, seq, digest, issued, received, verdict, token"
 
-  private let database: Database
+  let database: Database
   private let add: Statement
   private let addContradiction: Statement
   private let digest: Statement
-  /// The first report of the latest run of a verdict: asked for every device of a fleet at once, so each part is one
-  /// look into an index.
+  /// The last report of a verdict, and the first after another: asked for every device of a fleet at once, so each is
+  /// one look into an index.
+  private let last: Statement
   private let first: Statement
   private let newest: Statement
 
-  public init(path: String) throws(HistoryError) {
+  init(_ database: Database) throws(HistoryError) {
+    self.database = database
     do throws(SQLiteError) {
-      database = try Database(path: path)
-      database.wait(atMost: 5_000)
-      try database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
-      try database.execute(Self.schema)
       let insert = "(\(Self.columns)) VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"
       add = try database.prepare("INSERT INTO message \(insert)")
       addContradiction = try database.prepare("INSERT INTO contradiction \(insert)")
-      let last = "COALESCE((SELECT MAX(received) FROM message WHERE device = ?1 AND typ = ?2 AND verdict ="
+      let ofVerdict = "rowid FROM message WHERE device = ?1 AND typ = ?2 AND verdict = ?3"
+      last = try database.prepare("SELECT received, \(ofVerdict) ORDER BY received DESC, rowid DESC LIMIT 1")
       first = try database.prepare(
-        """
-        SELECT issued FROM message WHERE device = ?1 AND typ = ?2 AND verdict = ?3
-          AND received > MAX(\(last) ?4), -1), \(last) ?5), -1)) ORDER BY received, issued LIMIT 1
-        """)
+        "SELECT issued, \(ofVerdict) AND (received, rowid) > (?4, ?5) ORDER BY received, rowid LIMIT 1")
+      // The pluses leave it to the index of (kid, typ, chain, seq), whose last row it mostly is.
       newest = try database.prepare(
-        "SELECT MAX(seq) FROM message WHERE kid = ?1 AND typ = ?2 AND chain = '' AND device = ?3")
+        """
+        SELECT MAX(seq) FROM message WHERE kid = ?1 AND typ = ?2 AND chain = '' AND +device = ?3
+          AND +received > COALESCE((SELECT MAX(at) FROM remark WHERE device = ?3 AND what = ?4), -1)
+        """)
       digest = try database.prepare("SELECT digest FROM message WHERE kid = ? AND typ = ? AND chain = ? AND seq = ?")
     } catch { throw HistoryError(error) }
-  }
-
-  /// One that is there already: a wrong path is an error and makes no file.
-  public static func existing(_ path: String) throws(HistoryError) -> SQLiteHistory {
-    guard access(path, R_OK | W_OK) == 0 else {
-      throw HistoryError(description: "\(path): \(SystemError.current("open").reason)")
-    }
-    return try SQLiteHistory(path: path)
   }
 
   public func insert(_ records: [HistoryRecord]) throws(HistoryError) -> [Insertion] {
@@ -100,32 +93,76 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
   public func records(of device: Name, limit: Int) throws(HistoryError) -> [HistoryRecord] {
     let order = "ORDER BY received DESC, issued DESC, seq DESC LIMIT ?"
     var records: [HistoryRecord] = []
-    try select("WHERE device = ? \(order)", [.text(device.description), .integer(Int64(limit))]) {
+    try select(
+      "WHERE device = ? AND NOT \(Self.isCredential) \(order)", [.text(device.description), .integer(Int64(limit))]
+    ) {
       records.append($0)
       return true
     }
     return records
   }
 
+  public func gaps(of device: Name) throws(HistoryError) -> [HistoryGap] {
+    func all(_ kind: TokenKind, _ order: String) throws(HistoryError) -> [HistoryRecord] {
+      var records: [HistoryRecord] = []
+      try select("WHERE device = ? AND typ = ? \(order)", [.text(device.description), .text(kind.rawValue)]) {
+        records.append($0)
+        return true
+      }
+      return records
+    }
+    let report = try all(.report, "ORDER BY received DESC, seq DESC LIMIT 1").first
+    return HistoryGap.all(in: try all(.event, ""), report: report)
+  }
+
   public func since(_ verdict: Verdict, of device: Name) throws(HistoryError) -> Int64? {
-    var since: Int64?
-    let others = Verdict.allCases.filter { $0 != verdict }.map(\.rawValue)
     do throws(SQLiteError) {
-      try first.run([
-        .text(device.description), .text(TokenKind.report.rawValue), .text(verdict.rawValue), .text(others[0]),
-        .text(others[1]),
-      ]) { row in
-        since = row.integer(0)
+      return try beginning(of: verdict, device.description, after: lastReports(of: device.description))?.issued
+    } catch { throw HistoryError(error) }
+  }
+
+  /// The place of a message in the order of arrival: many come in one second.
+  struct Arrival: Comparable {
+    var received: Int64
+    var row: Int64
+
+    static func < (left: Self, right: Self) -> Bool { (left.received, left.row) < (right.received, right.row) }
+  }
+
+  /// The last report of each verdict.
+  func lastReports(of device: String) throws(SQLiteError) -> [Verdict: Arrival] {
+    var reports: [Verdict: Arrival] = [:]
+    for verdict in Verdict.allCases {
+      try last.run([.text(device), .text(TokenKind.report.rawValue), .text(verdict.rawValue)]) { row in
+        reports[verdict] = Arrival(received: row.integer(0), row: row.integer(1))
         return false
       }
-    } catch { throw HistoryError(error) }
-    return since
+    }
+    return reports
+  }
+
+  /// The first report of the latest run of a verdict.
+  func beginning(
+    of verdict: Verdict, _ device: String, after reports: [Verdict: Arrival]
+  ) throws(SQLiteError) -> (issued: Int64, row: Int64)? {
+    let before = reports.filter { $0.key != verdict }.values.max() ?? Arrival(received: -1, row: -1)
+    var first: (issued: Int64, row: Int64)?
+    try self.first.run([
+      .text(device), .text(TokenKind.report.rawValue), .text(verdict.rawValue), .integer(before.received),
+      .integer(before.row),
+    ]) { row in
+      first = (row.integer(0), row.integer(1))
+      return false
+    }
+    return first
   }
 
   public func newestReport(of device: Name, by kid: String) throws(HistoryError) -> Int64? {
     var number: Int64 = 0
     do throws(SQLiteError) {
-      try newest.run([.text(kid), .text(TokenKind.report.rawValue), .text(device.description)]) { row in
+      try newest.run([
+        .text(kid), .text(TokenKind.report.rawValue), .text(device.description), .text(HistoryRemark.acknowledged),
+      ]) { row in
         number = row.integer(0)
         return false
       }
@@ -160,9 +197,17 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
   public func forEach(
     since: Int64, device: Name?, _ body: (HistoryRecord) -> Bool
   ) throws(HistoryError) {
+    let device: Statement.Value = device.map { .text($0.description) } ?? .null
+    let isOfDevice = "(?1 IS NULL OR device = ?1)"
+    var goesOn = true
+    try select("WHERE \(Self.isCredential) AND \(isOfDevice) ORDER BY device, seq", [device]) {
+      goesOn = body($0)
+      return goesOn
+    }
+    guard goesOn else { return }
     try select(
-      "WHERE received >= ?1 AND (?2 IS NULL OR device = ?2) ORDER BY received, issued, seq",
-      [.integer(since), device.map { .text($0.description) } ?? .null], body)
+      "WHERE NOT \(Self.isCredential) AND \(isOfDevice) AND received >= ?2 ORDER BY received, issued, seq",
+      [device, .integer(since)], body)
   }
 
   private func select(
@@ -173,91 +218,6 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
         Self.record(row).map(body) ?? true
       }
     } catch { throw HistoryError(error) }
-  }
-
-  public func prune(before: Int64) throws(HistoryError) -> Int {
-    do throws(SQLiteError) {
-      try database.prepare("DELETE FROM trend WHERE at < ?").run([.integer(before)])
-      // A breach that was accepted or is over goes with what ended it; an open one stays.
-      try database.prepare(
-        """
-        DELETE FROM remark WHERE at < ?1 AND number IN (SELECT early.number FROM remark early JOIN remark late ON
-          late.device = early.device AND late.number > early.number AND late.at < ?1
-          AND late.what IN (?2, early.what || ' over'))
-        """
-      ).run([.integer(before), .text(HistoryRemark.acknowledged)])
-      try database.prepare("DELETE FROM remark WHERE at < ? AND (what = ? OR what LIKE '% over')").run([
-        .integer(before), .text(HistoryRemark.acknowledged),
-      ])
-      try database.prepare("DELETE FROM contradiction WHERE received < ?").run([.integer(before)])
-      try database.prepare("DELETE FROM message WHERE received < ?").run([.integer(before)])
-      return database.changes
-    } catch { throw HistoryError(error) }
-  }
-
-  // MARK: Remarks
-
-  public func add(_ remark: HistoryRemark) throws(HistoryError) -> Int64 {
-    let row = remark.row
-    var number: Int64 = 0
-    do throws(SQLiteError) {
-      try database.prepare(
-        "INSERT INTO remark (device, at, by, what, chain, text) VALUES (?,?,?,?,?,?) RETURNING number"
-      ).run([
-        .text(remark.device.description), .integer(remark.at), .text(remark.by), .text(row.what), .text(row.chain),
-        .text(row.text),
-      ]) {
-        number = $0.integer(0)
-        return true
-      }
-    } catch { throw HistoryError(error) }
-    return number
-  }
-
-  public func remarks(after number: Int64) throws(HistoryError) -> (remarks: [HistoryRemark], last: Int64) {
-    var last = number
-    let remarks = try remarks("WHERE number > ? ORDER BY number", [.integer(number)]) { last = $0 }
-    return (remarks, last)
-  }
-
-  public func contradicted() throws(HistoryError) -> [Name: Int64] {
-    var devices: [Name: Int64] = [:]
-    do throws(SQLiteError) {
-      try database.prepare("SELECT device, MAX(received) FROM contradiction GROUP BY device").run([]) { row in
-        if let name = row.text(0).flatMap({ Name($0) }) { devices[name] = row.integer(1) }
-        return true
-      }
-    } catch { throw HistoryError(error) }
-    return devices
-  }
-
-  public func remarks(of device: Name, limit: Int) throws(HistoryError) -> [HistoryRemark] {
-    try remarks(
-      "WHERE device = ? ORDER BY number DESC LIMIT ?", [.text(device.description), .integer(Int64(limit))])
-  }
-
-  private func remarks(
-    _ clauses: String, _ values: [Statement.Value], _ seen: (Int64) -> Void = { _ in }
-  ) throws(HistoryError) -> [HistoryRemark] {
-    var remarks: [HistoryRemark] = []
-    do throws(SQLiteError) {
-      try database.prepare("SELECT number, device, at, by, what, chain, text FROM remark \(clauses)").run(values) {
-        row in
-        seen(row.integer(0))
-        if let remark = Self.remark(row) { remarks.append(remark) }
-        return true
-      }
-    } catch { throw HistoryError(error) }
-    return remarks
-  }
-
-  /// nil for a row that this version did not write.
-  private static func remark(_ row: borrowing Row) -> HistoryRemark? {
-    guard let device = row.text(1).flatMap(Name.init), let by = row.text(3), let what = row.text(4),
-      let chain = row.text(5), let text = row.text(6),
-      let kind = HistoryRemark.kind(what: what, chain: chain, text: text)
-    else { return nil }
-    return HistoryRemark(device: device, at: row.integer(2), by: by, kind: kind)
   }
 
   /// nil for a row that this version did not write.

@@ -2,66 +2,77 @@ import Posture
 import PosturePlatform
 public import PostureTokens
 
-/// Verifies captured tokens with the credentials that the folder holds, and those on the broker where it does not.
+/// Verifies captured tokens with the credentials among them, those that the folder holds, and those on the broker where
+/// neither will do.
 public final class CaptureVerifier {
+  /// What a token turned out to be.
+  public enum Finding: Sendable {
+    case message(MonitorVerifier.Message)
+    /// From now on messages of its key verify.
+    case credential(Credential)
+
+    /// The key that signs what the device says.
+    public var kid: String {
+      switch self {
+      case .message(let message): message.kid
+      case .credential(let credential): credential.kid
+      }
+    }
+  }
+
   private let home: Home
   private let isOffline: Bool
-  private var verifier: MonitorVerifier?
-  private let credentials: [String]
+  private var verifier: MonitorVerifier
+  /// Devices whose credentials were looked for in the folder, and on the broker.
+  private var prepared: Set<Name> = []
   private var asked: Set<Name> = []
 
-  public init(_ home: Home, offline: Bool, credentials: [String]) {
+  public init(_ home: Home, offline: Bool, at now: Int64) throws(HomeError) {
     self.home = home
     isOffline = offline
-    self.credentials = credentials
+    verifier = MonitorVerifier(trust: try TrustMemory.load(home))
+    for (file, topic) in localTrust {
+      guard let text = try? Home.read(text: home.path(file)) else { continue }
+      _ = verifier.receive(Array(text.utf8), on: topic, at: Moment(now))
+    }
   }
 
   /// Throws ``TokenError`` for what does not verify, others where the credentials cannot be had.
-  public func verify(_ text: String, at now: Int64) throws -> MonitorVerifier.Message {
+  public func verify(_ text: String, at now: Int64) throws -> Finding {
     let captured = try CapturedToken(text)
-    guard let topic = captured.topic, topic.device != nil, captured.kind != .credential else {
+    guard let topic = captured.topic, let device = topic.device else {
       throw TokenError(.typeNotHere, captured.kind.rawValue)
     }
-    try prepare(for: captured.issuer.name, at: now)
-    var result = try receive(captured.bytes, topic, at: now)
-    if result == nil, !isOffline {
-      try ask(for: captured.issuer.name)
-      result = try receive(captured.bytes, topic, at: now)
+    try prepare(for: device, at: now)
+    if let finding = try receive(captured.bytes, topic, at: now) { return finding }
+    if !isOffline {
+      try ask(for: device)
+      if let finding = try receive(captured.bytes, topic, at: now) { return finding }
     }
-    guard let result else { throw TokenError(.unknownKey, "no credential of \(captured.issuer.name) at hand") }
-    return result
+    throw captured.kind == .credential
+      ? TokenError(.unknownRoot) : TokenError(.unknownKey, "no credential of \(device) at hand")
   }
 
   /// Whether the key is still good, by what is known now.
-  public func standing(of message: MonitorVerifier.Message, at now: Int64) throws -> MonitorVerifier.Standing {
-    verifier?.standing(of: message.kid, at: Moment(now)) ?? .awaitingKey
+  public func standing(of finding: Finding, at now: Int64) -> MonitorVerifier.Standing {
+    verifier.standing(of: finding.kid, at: Moment(now))
   }
 
-  /// nil: the key is not known.
-  private func receive(_ bytes: [UInt8], _ topic: Topic, at now: Int64) throws(TokenError) -> MonitorVerifier.Message? {
-    switch verifier?.receive(bytes, on: topic.text, at: Moment(now)).last {
-    case .message(let message): return message
+  /// nil: who signed it is not known.
+  private func receive(_ bytes: [UInt8], _ topic: Topic, at now: Int64) throws(TokenError) -> Finding? {
+    switch verifier.receive(bytes, on: topic, at: Moment(now)).first {
+    case .message(let message): return .message(message)
+    case .credential(let credential, _): return .credential(credential)
     case .rejected(_, let error): throw error
     default: return nil
     }
   }
 
   private func prepare(for device: Name, at now: Int64) throws {
-    var verifier = try self.verifier ?? start(at: now)
-    let topic = Topic(home.site, .keys(device)).text
-    for credential in credentials + (try DeviceRecord.credentials(of: device, in: home)) {
-      _ = verifier.receive(Array(credential.utf8), on: topic, at: Moment(now))
+    guard prepared.insert(device).inserted else { return }
+    for credential in try DeviceRecord.credentials(of: device, in: home) {
+      _ = verifier.receive(Array(credential.utf8), on: Topic(home.site, .keys(device)), at: Moment(now))
     }
-    self.verifier = verifier
-  }
-
-  private func start(at now: Int64) throws -> MonitorVerifier {
-    var verifier = MonitorVerifier(trust: try TrustMemory.load(home))
-    for (file, topic) in localTrust {
-      guard let text = try? Home.read(text: home.path(file)) else { continue }
-      _ = verifier.receive(Array(text.utf8), on: topic.text, at: Moment(now))
-    }
-    return verifier
   }
 
   /// What an issuer's folder holds of the trust documents.
@@ -73,7 +84,7 @@ public final class CaptureVerifier {
 
   private func ask(for device: Name) throws {
     guard asked.insert(device).inserted else { return }
-    let (fleet, link) = try Gathering.start(home, as: .monitor, ["d/\(device)/keys"])
+    let (fleet, link) = try Gathering.start(home, as: .monitor, ["d/\(device)/keys"], knowing: verifier)
     link.close()
     verifier = fleet.verifier
   }

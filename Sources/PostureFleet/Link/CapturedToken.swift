@@ -4,8 +4,9 @@ public import PostureTokens
 /// A token from a file or a log, verified as if it had come from the broker.
 public struct CapturedToken: Sendable {
   public let kind: TokenKind
-  /// Who says that it said this; believed only once the token is verified.
-  public let issuer: Party
+  /// Whose topic it comes on: the subject of a credential, else who says that it said this. Believed only once the token
+  /// is verified.
+  public let party: Party
   public let bytes: [UInt8]
 
   /// Reads who it claims to be from.
@@ -13,24 +14,23 @@ public struct CapturedToken: Sendable {
     bytes = Array(text.utf8)
     kind = try TokenDecoder.decode(bytes, kinds: TokenKind.allCases).kind
     let parts = text.split(separator: ".")
+    let claim = kind == .credential ? "sub" : "iss"
     guard let payload = Base64URL.decode(parts[1]), let claims = try? JSONParser.parse(payload),
-      let issuer = claims["iss"]?.string.flatMap(Party.init(urn:))
+      let party = claims[claim]?.string.flatMap(Party.init(urn:))
     else { throw TokenError(.issuer) }
-    self.issuer = issuer
+    self.party = party
   }
 
-  /// The tokens in a text: one a line, alone or as member `token` of a JSON object (what `export` writes).
-  public static func all(in text: String) -> [String] {
-    text.split(whereSeparator: \.isNewline).compactMap { line in
-      let line = String(line).trimmeds
-      guard line.hasPrefix("{") else { return line.isEmpty ? nil : line }
-      return (try? JSONParser.parse(line))?["token"]?.string ?? line
-    }
+  /// The token of a line: alone, or as member `token` of a JSON object (what `export` writes); nil in an empty line.
+  public static func text(in line: String) -> String? {
+    let line = line.trimmeds
+    guard line.hasPrefix("{") else { return line.isEmpty ? nil : line }
+    return (try? JSONParser.parse(line))?["token"]?.string ?? line
   }
 
   /// The topic that such a token comes on.
   public var topic: Topic? {
-    let device = issuer.name
+    let device = party.name
     let place: Topic.Place? =
       switch kind {
       case .report: .report(device)
@@ -42,7 +42,7 @@ public struct CapturedToken: Sendable {
       case .revoked: .revoked
       case .command, .policy, .request, .renewal: nil
       }
-    return place.map { Topic(issuer.site, $0) }
+    return place.map { Topic(party.site, $0) }
   }
 }
 

@@ -16,6 +16,8 @@ public final class Monitor: Sendable {
     public var shards = 2
     /// Seconds between two samples of the trend.
     public var trendStep: Int64 = 300
+    /// Takes a line when something begins to go wrong, and one when it ends.
+    public var log: @Sendable (String) -> Void = { _ in }
 
     public init() {}
   }
@@ -76,6 +78,7 @@ public final class Monitor: Sendable {
     ledger.stop()
     threads.forEach { $0.join() }
     hub.close()
+    if ledger.lost > 0 { settings.log("history: \(ledger.lost) messages could not be stored and are lost") }
   }
 
   public func stop() { isStopped.store(true, ordering: .releasing) }
@@ -143,6 +146,7 @@ public final class Monitor: Sendable {
   /// device several times; every ten seconds everything, for time alone changes states.
   private func keepView() {
     var changes = RowChanges()
+    var troubles = TroubleLog()
     var nextFull: Int64 = 0
     var pauses = 0
     var nextTrend = Clock.wall + 10
@@ -151,6 +155,9 @@ public final class Monitor: Sendable {
     while !isStopped.load(ordering: .acquiring) {
       Clock.sleep(milliseconds: 500)
       pauses += 1
+      [troubles.line("broker", linkState.trouble), troubles.line("history", ledger.trouble)].forEach {
+        $0.map(settings.log)
+      }
       guard linkState.isGathered || pauses % 4 == 1 else { continue }
       let now = Clock.wall
       let isFull = Clock.boottimeMilliseconds >= nextFull
@@ -246,6 +253,8 @@ public final class Monitor: Sendable {
   /// What the history refused, if anything.
   public var historyTrouble: String? { ledger.trouble }
   public var stored: Int { ledger.stored }
+  /// Messages that the history could not take, and that are lost.
+  public var dropped: Int { ledger.dropped }
   public var lacksRevokedList: Bool { shards[0].read { $0.verifier.lacksRevokedList } }
   public var trust: TrustClaims? { shards[0].read { $0.verifier.trust.current } }
 }

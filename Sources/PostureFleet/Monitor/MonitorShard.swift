@@ -63,16 +63,16 @@ final class MonitorShard: Sendable {
 
   private func take(_ message: Arrival) {
     let now = Clock.wall
-    let verified = state.withLock { state -> [MonitorVerifier.Message] in
+    let outcomes = state.withLock { state -> [MonitorVerifier.Outcome] in
       if let device = message.topic.device {
         state.changed.insert(device)
         if !state.remembered.contains(device) { state.unasked.insert(device) }
       }
-      return state.fleet.receive(message.payload, on: message.topic, isRetained: message.isRetained, at: now)
+      return state.fleet.outcomes(of: message.payload, on: message.topic, isRetained: message.isRetained, at: now)
     }
-    for message in verified {
-      tell(message)
-      if let record = HistoryRecord(message, received: now) { ledger.put(record) }
+    for outcome in outcomes {
+      if case .message(let message) = outcome { tell(message) }
+      if let record = HistoryRecord(outcome, received: now) { ledger.put(record) }
     }
   }
 
@@ -123,7 +123,7 @@ final class MonitorShard: Sendable {
       switch remark.kind {
       case .noticed(let breach): state.note(breach.breach, of: remark.device, as: breach)
       case .ended(let breach): state.note(breach, of: remark.device, as: nil)
-      case .acknowledged: break
+      case .acknowledged, .unstored: break
       }
     }
   }
@@ -136,7 +136,7 @@ final class MonitorShard: Sendable {
     let begun = new.filter { breach in !old.contains { $0.breach == breach.breach && $0.chain == breach.chain } }
     let over = old.filter { breach in !new.contains { $0.breach == breach.breach } }
     let kinds = over.map { HistoryRemark.Kind.ended($0.breach) } + begun.map(HistoryRemark.Kind.noticed)
-    return kinds.map { HistoryRemark(device: name, at: now, by: "monitor", kind: $0) }
+    return kinds.map { HistoryRemark(device: name, at: now, by: HistoryRemark.monitor, kind: $0) }
   }
 
   /// What the history knows of times before this start, of each device once it has reported.
@@ -183,8 +183,26 @@ final class MonitorShard: Sendable {
 }
 
 extension HistoryRecord {
-  /// What is kept of a verified message: reports and events.
-  init?(_ message: MonitorVerifier.Message, received: Int64) {
+  /// What is kept: reports and events, and the credentials that they verify by.
+  init?(_ outcome: MonitorVerifier.Outcome, received: Int64) {
+    switch outcome {
+    case .message(let message): self.init(message, received: received)
+    case .credential(let credential, let token): self.init(credential, token, received: received)
+    case .awaitingKey, .awaitingRoot, .trust, .revoked, .rejected: return nil
+    }
+  }
+
+  private init?(_ credential: Credential, _ token: [UInt8], received: Int64) {
+    guard let device = credential.grant.subject?.name,
+      let digest = try? TokenDecoder.decode(token, kinds: [.credential]).digest
+    else { return nil }
+    let issued = credential.claims.issuedAt
+    self.init(
+      device: device, kid: credential.kid, kind: .credential, chain: digest, seq: issued, digest: digest,
+      issued: issued, received: received, verdict: nil, token: token)
+  }
+
+  private init?(_ message: MonitorVerifier.Message, received: Int64) {
     switch message.content {
     case .report(let claims):
       self.init(

@@ -278,6 +278,7 @@ public struct DeviceState: Sendable {
       keys[kid]?.isCloned = false
       keys[kid]?.boots = []
       keys[kid]?.reports = SequenceWindow()
+      keys[kid]?.reportedNumber = 0
       keys[kid]?.presence.forgive()
     }
   }

@@ -33,7 +33,9 @@ public struct Fleet: Sendable {
     public var trustRefused: String?
   }
 
-  public init(trust: TrustStore) { verifier = MonitorVerifier(trust: trust, limits: .facts) }
+  public init(trust: TrustStore) { self.init(knowing: MonitorVerifier(trust: trust, limits: .facts)) }
+
+  public init(knowing verifier: MonitorVerifier) { self.verifier = verifier }
 
   // MARK: What comes in
 
@@ -50,6 +52,15 @@ public struct Fleet: Sendable {
   public mutating func receive(
     _ bytes: [UInt8], on topic: Topic, isRetained: Bool, at now: Int64
   ) -> [MonitorVerifier.Message] {
+    outcomes(of: bytes, on: topic, isRetained: isRetained, at: now).compactMap {
+      if case .message(let message) = $0 { message } else { nil }
+    }
+  }
+
+  /// The same with all that became of it.
+  mutating func outcomes(
+    of bytes: [UInt8], on topic: Topic, isRetained: Bool, at now: Int64
+  ) -> [MonitorVerifier.Outcome] {
     counters.messages += 1
     // An empty retained message is how a topic is cleared.
     if bytes.isEmpty { return [] }
@@ -58,7 +69,8 @@ public struct Fleet: Sendable {
     let isKept = isRetained || topic.kinds == [.credential] || topic.kinds == [.trust]
     let outcomes = verifier.receive(bytes, on: topic, at: Moment(now))
     counters.dropped = verifier.waitingCount.dropped
-    return outcomes.compactMap { take($0, isRetained: isKept, at: now) }
+    for outcome in outcomes { take(outcome, isRetained: isKept, at: now) }
+    return outcomes
   }
 
   /// A recheck's report comes twice, on `report` and on `reply`: the same bytes are not verified again.
@@ -71,25 +83,21 @@ public struct Fleet: Sendable {
     return true
   }
 
-  private mutating func take(
-    _ outcome: MonitorVerifier.Outcome, isRetained: Bool, at now: Int64
-  ) -> MonitorVerifier.Message? {
+  private mutating func take(_ outcome: MonitorVerifier.Outcome, isRetained: Bool, at now: Int64) {
     switch outcome {
     case .message(let message):
       counters.verified += 1
       take(message, isRetained: isRetained, at: now)
       endWaiting(of: message.device, at: now) { topic, _ in topic == message.topic }
-      return message
     case .awaitingKey(let topic, let kid):
-      guard let device = topic.device else { return nil }
+      guard let device = topic.device else { return }
       observe(.waiting(true), of: device, at: now)
       if devices[device] != nil { waiting[device, default: [:]][topic] = kid }
-    case .credential(let credential): take(credential, at: now)
+    case .credential(let credential, _): take(credential, at: now)
     case .trust, .revoked: counters.trustRefused = nil
     case .awaitingRoot: break
     case .rejected(let topic, let error): reject(topic, error, at: now)
     }
-    return nil
   }
 
   private mutating func take(_ message: MonitorVerifier.Message, isRetained: Bool, at now: Int64) {

@@ -26,6 +26,9 @@ public struct UnverifiedToken: Sendable {
   /// How many of the bytes were signed.
   let signed: Int
 
+  /// ``Token/digest``.
+  public var digest: String { SHA256.text(of: payload) }
+
   /// The claims are parsed only once the signature is known to be good.
   public func verified(
     by key: PublicKey, limits: JSONParser.Limits = .message

@@ -44,7 +44,7 @@ public struct MonitorVerifier: Sendable {
     case awaitingKey(topic: Topic, kid: String)
     /// Kept until a trust document names this root.
     case awaitingRoot(topic: Topic, kid: String)
-    case credential(Credential)
+    case credential(Credential, token: [UInt8])
     case trust(TrustStore.Acceptance)
     case revoked(part: Int)
     case rejected(topic: String, TokenError)
@@ -148,7 +148,7 @@ public struct MonitorVerifier: Sendable {
     if known.map({ $0.claims.issuedAt < credential.claims.issuedAt }) ?? true {
       credentials[credential.kid] = credential
     }
-    var outcomes: [Outcome] = [.credential(credential)]
+    var outcomes: [Outcome] = [.credential(credential, token: bytes)]
     for (bytes, topic) in waiting.release(.key(credential.kid)) {
       do throws(TokenError) { outcomes.append(try message(bytes, on: topic)) } catch {
         outcomes.append(.rejected(topic: topic.text, error))
