@@ -56,8 +56,9 @@ struct WatchVerb: Verb {
 
   func run() throws -> Int32 {
     var watch = try FleetWatch(home.open())
-    watch.gather()
+    try watch.gather()
     if isOnce {
+      if let trouble = watch.takeTrouble() { Terminal.error("posturectl: \(trouble)") }
       watch.close()
       return once(watch)
     }

@@ -40,6 +40,9 @@ final class LiveSite {
 
   deinit { broker.crash() }
 
+  /// Its port stays closed.
+  func stopBroker() { broker.crash() }
+
   var brokerLog: String {
     (try? AtomicFile.readAny(folder.file("log"))).map { String(decoding: $0, as: UTF8.self) } ?? ""
   }

@@ -72,6 +72,29 @@ import Testing
     #expect(run.counts.asked == 1 && run.counts.answered == 1)
   }
 
+  @Test func `a list that may not be whole is told, whatever was answered`() {
+    var run = RecheckRun(commands: ["cmd"], nonces: ["nonce"], isPartial: true)
+    run.expect(one)
+    run.report(report(), from: one, after: 1)
+    run.finish()
+    #expect(run.exitStatus == 5)
+    #expect(run.troubles.count == 1)
+    #expect(RecheckTable(run).json["troubles"]?.strings == run.troubles)
+    #expect(self.run().troubles.isEmpty)
+  }
+
+  @Test func `a connection that was lost is no silence of the device`() {
+    var run = run()
+    run.lose("broker b:1: closed")
+    run.report(report(), from: one, after: 1)
+    run.finish()
+    #expect(run.exitStatus == 4)
+    #expect(run.troubles == ["the connection was lost while answers were waited for: broker b:1: closed"])
+    let json = RecheckTable(run).json
+    #expect(json["troubles"]?.strings == run.troubles)
+    #expect(json["devices"]?.array?[1]["why"]?.string?.contains("connection to the broker was lost") == true)
+  }
+
   @Test func `the exit status is that of the worst outcome`() {
     func status(_ outcomes: (inout RecheckRun) -> Void) -> Int32 {
       var run = run()

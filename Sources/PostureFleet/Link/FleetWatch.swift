@@ -25,10 +25,11 @@ public struct FleetWatch {
   }
 
   /// Takes in what the broker keeps.
-  public mutating func gather() {
+  public mutating func gather() throws(LinkError) {
     var messages: [Message] = []
-    link.gather { messages.append($0) }
+    let isAll = try link.gather { messages.append($0) }
     messages.forEach { take($0) }
+    if !isAll { untold = "the broker did not come to an end of what it keeps: more follows" }
     TrustMemory.save(fleet.verifier, home)
   }
 

@@ -69,10 +69,23 @@ public struct RecheckRun: Sendable {
   public private(set) var targets: [Name: Target] = [:]
   /// Kept up to date with every change: thousands of devices answer at once.
   public private(set) var counts = Counts()
+  /// The broker was still naming devices when the commands were sent: there may be more than are known.
+  public let isPartial: Bool
+  /// Why the connection was lost while answers were waited for, if it was.
+  public private(set) var loss: String?
 
-  public init(commands: Set<String>, nonces: Set<String>) {
+  public init(commands: Set<String>, nonces: Set<String>, isPartial: Bool = false) {
     self.commands = commands
     self.nonces = nonces
+    self.isPartial = isPartial
+  }
+
+  public mutating func lose(_ why: String) { loss = why }
+
+  /// What kept answers or devices from being seen, one line each.
+  public var troubles: [String] {
+    (isPartial ? ["the broker did not come to an end of naming devices: there may be more than are told here"] : [])
+      + (loss.map { ["the connection was lost while answers were waited for: \($0)"] } ?? [])
   }
 
   /// A device that is asked. One that answers without having been expected is added by its answer.
@@ -153,10 +166,11 @@ public struct RecheckRun: Sendable {
     return (["answered \(counts.answered) of \(counts.asked)"] + refused + rest).joined(separator: ", ")
   }
 
-  /// The first that applies: 4 nobody was asked or an answer is missing or does not verify, 3 a device refused,
+  /// The first that applies: 5 there may be devices that are not known, 4 nobody was asked or an answer is missing or does not verify, 3 a device refused,
   /// 1 a verdict is fail, 2 one is unknown, 0 all pass.
   public var exitStatus: Int32 {
     let outcomes = targets.values.map(\.outcome)
+    if isPartial { return 5 }
     if outcomes.isEmpty { return 4 }
     var verdicts = Set<Verdict>()
     var isRefused = false

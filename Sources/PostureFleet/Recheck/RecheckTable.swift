@@ -36,7 +36,8 @@ public struct RecheckTable {
     case .answered(let facts): DeviceRow.why(facts)
     case .refused(let code): code.rawValue
     case .unverifiable(let code): "an answer came that does not verify: \(code)"
-    case .silent: target.isOffline ? "not connected, by its presence" : "no answer in time"
+    case .silent where target.isOffline: "not connected, by its presence"
+    case .silent: run.loss == nil ? "no answer in time" : "no answer came; the connection to the broker was lost"
     case .waiting(let state): state?.rawValue ?? "no word yet"
     }
   }
@@ -46,7 +47,7 @@ public struct RecheckTable {
     return [
       "asked": .count(counts.asked), "answered": .count(counts.answered), "refused": .count(counts.refused),
       "unverifiable": .count(counts.unverifiable), "silent": .count(counts.silent),
-      "devices": .array(rows.map { json($0.name, $0.target) }),
+      "troubles": .array(run.troubles.map(JSON.string)), "devices": .array(rows.map { json($0.name, $0.target) }),
     ]
   }
 
