@@ -117,6 +117,7 @@ def small():
     page.get(url + "/")
     rows = until(lambda: (lambda r: r if len(r) == 6 else None)(texts(page, ".row")), "six rows")
     expect(rows[0].startswith("edge-1"), "the worst device is not the first: " + rows[0])
+    expect(all("≥" in row for row in rows), f"nobody saw a verdict change, and yet: {rows}")
     until(lambda: one(page, "link").text == "live", "the live connection")
     until(lambda: "6" in texts(page, "#counts button")[0], "the count of all")
     until(lambda: "openEntry" in one(page, "findings").text, "the worst finding")

@@ -47,6 +47,27 @@ import Testing
     }
   }
 
+  @Test func `since when is told, and whether the change was seen`() throws {
+    try withHistory { history in
+      func report(_ seq: Int64, _ verdict: Verdict, _ device: String) -> HistoryRecord {
+        var report = record(seq, device: device, received: seq)
+        (report.kid, report.verdict) = (device, verdict)
+        return report
+      }
+      func since(_ device: String) throws -> [String] {
+        try history.since(.fail, of: Name(device)!).map { ["\($0.at)", "\($0.isSeen)"] } ?? []
+      }
+      _ = try history.insert([
+        report(5, .fail, "first"), report(6, .fail, "first"), report(5, .pass, "seen"), report(6, .fail, "seen"),
+        report(7, .fail, "seen"), report(5, .pass, "gap"), report(7, .fail, "gap"),
+      ])
+      #expect(try since("first") == ["5", "false"])
+      #expect(try since("seen") == ["6", "true"])
+      #expect(try since("gap") == ["7", "false"])
+      #expect(try since("none") == [])
+    }
+  }
+
   /// Somebody else holds the file for longer than one waits for it.
   @Test func `what could not be stored is stored with what comes next, contradictions too`() throws {
     try withHistory { history in

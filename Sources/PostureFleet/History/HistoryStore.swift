@@ -91,8 +91,9 @@ public protocol HistoryStore: AnyObject {
   func insert(_ records: [HistoryRecord]) throws(HistoryError) -> [Insertion]
   /// Newest first.
   func records(of device: Name, limit: Int) throws(HistoryError) -> [HistoryRecord]
-  /// When the latest run of reports with this verdict began, by the device's clock; nil where there is none.
-  func since(_ verdict: Verdict, of device: Name) throws(HistoryError) -> Int64?
+  /// When the latest run of reports with this verdict began, by the device's clock, and whether the device's report before
+  /// that is kept, too; nil where there is none.
+  func since(_ verdict: Verdict, of device: Name) throws(HistoryError) -> (at: Int64, isSeen: Bool)?
   /// The highest number of the device's reports under the key; nil where there is none.
   func newestReport(of device: Name, by kid: String) throws(HistoryError) -> Int64?
   /// Oldest first, from `since` on by the time received, of one device or all; stops where `body` says false.

@@ -49,7 +49,8 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
       let last = "COALESCE((SELECT MAX(received) FROM message WHERE device = ?1 AND typ = ?2 AND verdict ="
       first = try database.prepare(
         """
-        SELECT issued FROM message WHERE device = ?1 AND typ = ?2 AND verdict = ?3
+        SELECT issued, EXISTS (SELECT 1 FROM message earlier WHERE earlier.kid = message.kid
+          AND earlier.typ = ?2 AND earlier.chain = '' AND earlier.seq = message.seq - 1) FROM message WHERE device = ?1 AND typ = ?2 AND verdict = ?3
           AND received > MAX(\(last) ?4), -1), \(last) ?5), -1)) ORDER BY received, issued LIMIT 1
         """)
       newest = try database.prepare(
@@ -107,15 +108,15 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
     return records
   }
 
-  public func since(_ verdict: Verdict, of device: Name) throws(HistoryError) -> Int64? {
-    var since: Int64?
+  public func since(_ verdict: Verdict, of device: Name) throws(HistoryError) -> (at: Int64, isSeen: Bool)? {
+    var since: (Int64, Bool)?
     let others = Verdict.allCases.filter { $0 != verdict }.map(\.rawValue)
     do throws(SQLiteError) {
       try first.run([
         .text(device.description), .text(TokenKind.report.rawValue), .text(verdict.rawValue), .text(others[0]),
         .text(others[1]),
       ]) { row in
-        since = row.integer(0)
+        since = (row.integer(0), row.integer(1) == 1)
         return false
       }
     } catch { throw HistoryError(error) }

@@ -66,6 +66,8 @@ function span(seconds) {
   return Math.floor(s / 86400) + "d";
 }
 const ago = (time) => (time ? span(Date.now() / 1000 - time) : "-");
+// Where nobody saw the verdict change, it is only known how long it has been so at least.
+const held = (row) => (row.since ? ago(row.since) : row.knownSince ? "≥" + ago(row.knownSince) : "-");
 // Of what a device says only what has the right shape is drawn: it cannot keep the rest from being seen.
 const objects = (list) => (Array.isArray(list) ? list.filter((item) => item && typeof item === "object") : []);
 const date = (time) => (time > 0 && time < 253402300800 ? new Date(time * 1000).toISOString().replace(/\.\d+Z$/, "Z") : "-");
@@ -194,7 +196,7 @@ const table = {
     const policy = make("span", { role: "gridcell" }, row.policy || "-", row.duePolicy ? make("span", { class: "due" }, " → " + row.duePolicy) : null);
     const node = make("div", { role: "row", class: `row ${colour(row.state)}${index === this.at ? " here" : ""}`, "aria-rowindex": index + 1, id: "row-" + index },
       make("span", { role: "gridcell" }, row.device), make("span", { role: "gridcell", class: "state" }, row.state), policy,
-      make("span", { role: "gridcell" }, ago(row.since)), make("span", { role: "gridcell" }, span(row.age)),
+      make("span", { role: "gridcell" }, held(row)), make("span", { role: "gridcell" }, span(row.age)),
       make("span", { role: "gridcell" }, row.online === null ? "?" : row.online ? "yes" : "no"),
       make("span", { role: "gridcell", class: "why", title: row.why }, row.why));
     node.style.top = index * this.height + "px";
@@ -278,7 +280,7 @@ function detail(device) {
     ["verdict", report ? `${device.verdict} (${device.policy})` : null],
     ["online", device.online === null ? "not known" : device.online ? "yes" : "no"],
     ["groups", device.groups.join(" ")],
-    ["since", device.since ? `${date(device.since)} (${ago(device.since)})` : null],
+    ["since", device.knownSince ? `${date(device.since || device.knownSince)}${device.since ? "" : " or earlier"} (${held(device)})` : null],
     ["report", report ? `number ${report.seq}, made ${date(report.iat)} (${ago(report.iat)} ago), because: ${report.cause}` : "none"],
     ["key", device.kid ? `${device.kid} (${report ? report.key_protection : "?"})` : null],
     ["events", eventsOf(device.events)],

@@ -39,7 +39,9 @@ public struct DeviceDetail {
     lines += row.conditions.map { "          \($0.rawValue): \($0.meaning) \($0.advice)" }
     lines.append("online    " + (row.isOnline.map { $0 ? "yes" : "no" } ?? "not known"))
     lines.append("groups    " + (row.groups.isEmpty ? "none" : row.groups.joined(separator: " ")))
-    if let since = row.since { lines.append("since     \(Timestamp.text(since)) (\(Span.text(now - since)))") }
+    if let since = row.since ?? row.knownSince, let span = row.span(at: now) {
+      lines.append("since     \(Timestamp.text(since))\(row.since == nil ? " or earlier" : "") (\(span))")
+    }
     if let expires = device.expires, expires < .max { lines.append("enrolled  until \(Timestamp.text(expires))") }
     lines.append("events    " + events)
     guard let claims, let kid = device.kid else { return lines }
