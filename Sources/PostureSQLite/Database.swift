@@ -8,14 +8,15 @@ public final class Database {
   private let handle: OpaquePointer
   private let path: String
 
-  /// Opens the file, or makes it, 0600; a symlink in its place is refused.
-  public init(path: String) throws(SQLiteError) {
+  /// Opens the file, or makes it, 0600; a symlink in its place is refused. `isReadOnly`: one that is there, and nothing of
+  /// it is changed.
+  public init(path: String, isReadOnly: Bool = false) throws(SQLiteError) {
     self.path = path
     // SQLite gives its side files the mode of the main one.
-    close(open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600))
+    if !isReadOnly { close(open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)) }
     var opened: OpaquePointer?
-    let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX
-    let code = sqlite3_open_v2(path, &opened, flags, nil)
+    let access = isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+    let code = sqlite3_open_v2(path, &opened, access | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX, nil)
     guard code == SQLITE_OK, let opened else {
       sqlite3_close_v2(opened)
       throw SQLiteError(code: code & 0xFF, why: String(cString: sqlite3_errstr(code)), path: path)

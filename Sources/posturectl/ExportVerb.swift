@@ -14,6 +14,8 @@ struct ExportVerb: Verb {
     takes it as it is.
 
       --since SECONDS   received since then (seconds since the epoch)
+
+    exit status: 0 done, 3 nothing is known of the device
     """
 
   private let home: HomeOption
@@ -30,7 +32,8 @@ struct ExportVerb: Verb {
   }
 
   func run() throws -> Int32 {
-    let store = try SQLiteHistory.existing(history ?? home.open().path(Home.File.history))
+    let store = try SQLiteHistory.existing(history ?? home.open().path(Home.File.history), isReadOnly: true)
+    if let device, try !store.knows(device) { return Posturectl.unknown(device) }
     try store.forEach(since: since, device: device) { record in
       Terminal.out(record.json.text)
       return true

@@ -16,6 +16,8 @@ struct HistoryVerb: Verb {
       --limit N     the newest N (default: 50)
       --changes     only where the verdict differs from the one before
       --json        one object a line, messages with the signed original
+
+    exit status: 0 something is known of the device, 3 nothing is
     """
 
   private let home: HomeOption
@@ -37,7 +39,8 @@ struct HistoryVerb: Verb {
   }
 
   func run() throws -> Int32 {
-    let store = try SQLiteHistory.existing(history ?? home.open().path(Home.File.history))
+    let store = try SQLiteHistory.existing(history ?? home.open().path(Home.File.history), isReadOnly: true)
+    guard try store.knows(device) else { return Posturectl.unknown(device) }
     let all = try store.records(of: device, limit: onlyChanges ? 1_000_000 : limit)
     let records = onlyChanges ? Array(changes(all).prefix(limit)) : all
     let remarks = onlyChanges ? [] : try store.remarks(of: device, limit: limit)

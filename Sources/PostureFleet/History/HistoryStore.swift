@@ -113,3 +113,16 @@ public protocol HistoryStore: AnyObject {
   /// Forgets what was received before, but for breaches that are still open; gives how many messages.
   func prune(before: Int64) throws(HistoryError) -> Int
 }
+
+extension HistoryStore {
+  /// What was noticed of each device and nobody has accepted yet.
+  public func openBreaches() throws(HistoryError) -> [Name: [OpenBreach]] {
+    HistoryRemark.open(try remarks(after: 0).remarks, contradicted: try contradicted())
+  }
+
+  /// Whether anything is kept of the device.
+  public func knows(_ device: Name) throws(HistoryError) -> Bool {
+    if try !records(of: device, limit: 1).isEmpty { return true }
+    return try !remarks(of: device, limit: 1).isEmpty
+  }
+}

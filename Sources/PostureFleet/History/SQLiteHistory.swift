@@ -37,12 +37,15 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
   private let first: Statement
   private let newest: Statement
 
-  public init(path: String) throws(HistoryError) {
+  /// `isReadOnly`: it has to be there, and nothing can be stored.
+  public init(path: String, isReadOnly: Bool = false) throws(HistoryError) {
     do throws(SQLiteError) {
-      database = try Database(path: path)
+      database = try Database(path: path, isReadOnly: isReadOnly)
       database.wait(atMost: 5_000)
-      try database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
-      try database.execute(Self.schema)
+      if !isReadOnly {
+        try database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
+        try database.execute(Self.schema)
+      }
       let insert = "(\(Self.columns)) VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"
       add = try database.prepare("INSERT INTO message \(insert)")
       addContradiction = try database.prepare("INSERT INTO contradiction \(insert)")
@@ -60,11 +63,19 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
   }
 
   /// One that is there already: a wrong path is an error and makes no file.
-  public static func existing(_ path: String) throws(HistoryError) -> SQLiteHistory {
-    guard access(path, R_OK | W_OK) == 0 else {
+  public static func existing(_ path: String, isReadOnly: Bool = false) throws(HistoryError) -> SQLiteHistory {
+    guard access(path, isReadOnly ? R_OK : R_OK | W_OK) == 0 else {
       throw HistoryError(description: "\(path): \(SystemError.current("open").reason)")
     }
-    return try SQLiteHistory(path: path)
+    return try SQLiteHistory(path: path, isReadOnly: isReadOnly)
+  }
+
+  /// What waits for an operator by the history that a monitor keeps in the folder; nothing where none does. A history
+  /// that cannot be read is an error: what is open must not look like a pass.
+  public static func openBreaches(in home: Home) throws(HistoryError) -> [Name: [OpenBreach]] {
+    let path = home.path(Home.File.history)
+    if access(path, F_OK) != 0, errno == ENOENT { return [:] }
+    return try existing(path, isReadOnly: true).openBreaches()
   }
 
   public func insert(_ records: [HistoryRecord]) throws(HistoryError) -> [Insertion] {
