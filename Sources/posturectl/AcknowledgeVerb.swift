@@ -62,7 +62,7 @@ struct AcknowledgeVerb: Verb {
 
   func run() throws -> Int32 {
     let store = try SQLiteHistory.existing(history ?? home.open().path(Home.File.history))
-    let open = HistoryRemark.open(try store.remarks(after: 0).remarks, contradicted: try store.contradicted())
+    let open = try store.openBreaches()
     switch action {
     case .list(let isJSON): return list(open, isJSON)
     case .accept(let device, let by, let why):

@@ -21,14 +21,15 @@ struct RecheckVerb: Verb {
       --json          one object on standard output
 
     What kept answers or devices from being seen (a connection that was lost) is told on standard error, and with --json
-    as "troubles".
+    as "troubles". What a monitor noticed that keeps its history in the folder, and nobody has accepted yet, is told in
+    place of a verdict.
 
     exit status with --wait, the first that applies:
       5  the broker did not come to an end of naming devices: there may be more than were waited for
       4  nobody was asked, or an answer is missing or does not verify
       3  a device refused
       1  a verdict is fail
-      2  a verdict is unknown
+      2  a verdict is unknown, or what was noticed of a device waits for posturectl acknowledge
       0  every verdict is pass
     """
 

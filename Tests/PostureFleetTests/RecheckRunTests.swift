@@ -83,6 +83,23 @@ import Testing
     #expect(self.run().troubles.isEmpty)
   }
 
+  @Test func `an answer of a device in doubt is no pass, and a warning takes nothing from it`() {
+    func run(_ breach: Breach, _ verdict: Verdict = .pass) -> RecheckRun {
+      var run = RecheckRun(commands: ["cmd"], nonces: ["nonce"])
+      run.report(report(verdict), from: one, after: 1)
+      run.finish()
+      run.note([OpenBreach(breach, chain: "", text: "seen")], of: one)
+      return run
+    }
+    for breach in Breach.allCases where breach != .declaredLoss {
+      #expect(run(breach).exitStatus == 2 && run(breach, .fail).exitStatus == 1, "\(breach)")
+      let lines = RecheckTable(run(breach)).lines(width: 120)
+      #expect(lines[1].contains("\(breach.rawValue) (entry)") && lines[1].contains("seen; verdict pass"), "\(lines)")
+    }
+    #expect(run(.declaredLoss).exitStatus == 0)
+    #expect(RecheckTable(run(.declaredLoss)).lines(width: 120)[1].contains("pass (entry)"))
+  }
+
   @Test func `a connection that was lost is no silence of the device`() {
     var run = run()
     run.lose("broker b:1: closed")

@@ -48,6 +48,7 @@ public final class Recheck {
     self.target = target
     self.options = options
     fleet = Fleet(trust: try TrustMemory.load(home))
+    fleet.recall(try SQLiteHistory.openBreaches(in: home), at: Clock.wall)
     link = try OperatorLink(home, as: .controller, subscribe: Self.filters(target, home.site))
     try link.waitOnline()
     try gather()
@@ -154,7 +155,16 @@ public final class Recheck {
     // A command to a group or to all has reached those too whom the broker named only since.
     expectAsked()
     run.finish()
+    noteBreaches()
     link.close()
+  }
+
+  private func noteBreaches() {
+    let now = Clock.wall
+    for device in run.targets.keys {
+      guard let status = fleet.status(of: device, at: now) else { continue }
+      run.note(fleet.breaches(of: device, status.conditions), of: device)
+    }
   }
 
   private var isOver: Bool {

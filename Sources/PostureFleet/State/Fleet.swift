@@ -169,6 +169,19 @@ public struct Fleet: Sendable {
     devices[name]?.observe(.acknowledged, at: now)
   }
 
+  /// What the history holds as open now. What it held before and does no longer, an operator has accepted, or it is over.
+  public mutating func recall(_ open: [Name: [OpenBreach]], at now: Int64) {
+    for (name, before) in remembered where !before.allSatisfy((open[name] ?? []).contains) {
+      acknowledge(name, at: now)
+    }
+    for (name, breaches) in open {
+      for breach in breaches where !(remembered[name] ?? []).contains(breach) {
+        devices[name]?.observe(.breached(breach), at: now)
+      }
+    }
+    remembered = open
+  }
+
   // MARK: What is asked
 
   public func status(of name: Name, at now: Int64) -> DeviceStatus? {

@@ -39,6 +39,7 @@ public struct DeviceDetail {
     lines += row.conditions.map { "          \($0.rawValue): \($0.meaning) \($0.advice)" }
     lines.append("online    " + (row.isOnline.map { $0 ? "yes" : "no" } ?? "not known"))
     lines.append("groups    " + (row.groups.isEmpty ? "none" : row.groups.joined(separator: " ")))
+    if let due = row.duePolicy { lines.append("policy    \(row.policy ?? "none"), not yet \(due)") }
     if let since = row.since ?? row.knownSince, let span = row.span(at: now) {
       lines.append("since     \(Timestamp.text(since))\(row.since == nil ? " or earlier" : "") (\(span))")
     }
@@ -64,9 +65,7 @@ public struct DeviceDetail {
       object("rejected", .count(device.rejections))
       object("replays", .count(device.replays))
       object("events", events(device))
-      object(
-        "breaches",
-        .array(breaches.map { ["breach": .string($0.breach.rawValue), "text": .string($0.text)] }))
+      object("breaches", .array(breaches.map(\.json)))
       object("report", claims.map(\.claims) ?? .null)
     }
   }
