@@ -119,6 +119,8 @@ def small():
     expect(rows[0].startswith("edge-1"), "the worst device is not the first: " + rows[0])
     expect(all("≥" in row for row in rows), f"nobody saw a verdict change, and yet: {rows}")
     until(lambda: one(page, "link").text == "live", "the live connection")
+    asked = page.execute_script("return performance.getEntriesByType('resource').map(e => e.name)")
+    expect(sum("/api/v1/devices?" in name for name in asked) == 1, f"the rows were asked for more than once: {asked}")
     until(lambda: "6" in texts(page, "#counts button")[0], "the count of all")
     until(lambda: "openEntry" in one(page, "findings").text, "the worst finding")
     expect(len(all_of(page, "#trend rect.pass")) > 250, "the trend of a day")

@@ -425,14 +425,20 @@ function take(event, data) {
   }
 }
 
+// Only a line feed ends a line here: what devices say may hold what else is one to a regular expression.
+const field = (part, name) => part.split("\n").find((line) => line.startsWith(name + ": "))?.slice(name.length + 2);
+
 async function follow() {
   for (;;) {
     try {
       const answer = await ask("/api/v1/events");
-      if (!answer.ok) throw new Error("error " + answer.status);
-      $("link").textContent = "live";
-      $("link").className = "live";
+      if (answer.ok) {
+        $("link").textContent = "live";
+        $("link").className = "live";
+      }
+      // A monitor that has too many readers shows what there is all the same.
       await Promise.all([refreshGlance(), table.refresh()]);
+      if (!answer.ok) throw new Error("error " + answer.status);
       const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
       let rest = "";
       for (;;) {
@@ -442,9 +448,7 @@ async function follow() {
         const parts = rest.split("\n\n");
         rest = parts.pop();
         for (const part of parts) {
-          // Only a line feed ends a line here: what devices say may hold what else is one to a regular expression.
-          const field = (name) => part.split("\n").find((line) => line.startsWith(name + ": "))?.slice(name.length + 2);
-          const [event, data] = [field("event"), field("data")];
+          const [event, data] = [field(part, "event"), field(part, "data")];
           if (event && data) take(event, data);
         }
       }
@@ -495,7 +499,6 @@ $("accept").addEventListener("submit", (event) => {
 });
 addEventListener("resize", () => table.paint());
 
-table.reset();
 follow();
 const linked = /^#\/d\/(.+)$/.exec(location.hash);
 if (linked) open(decodeURIComponent(linked[1]));
