@@ -283,7 +283,7 @@ function detail(device) {
     ["since", device.knownSince ? `${date(device.since || device.knownSince)}${device.since ? "" : " or earlier"} (${held(device)})` : null],
     ["report", report ? `number ${report.seq}, made ${date(report.iat)} (${ago(report.iat)} ago), because: ${report.cause}` : "none"],
     ["key", device.kid ? `${device.kid} (${report ? report.key_protection : "?"})` : null],
-    ["events", eventsOf(device.events)],
+    ["events", eventsOf(device)],
     ["agent", report ? report.swversion.join(" ") : null],
   ])];
   nodes.push(...device.explanations.map((item) =>
@@ -298,9 +298,10 @@ function detail(device) {
   return nodes;
 }
 
-function eventsOf(events) {
+function eventsOf({ events, breaches }) {
   if (!events) return null;
-  if (events.forked) return "contradict each other";
+  const broken = breaches.find((item) => item.breach === "chainBroken");
+  if (broken) return broken.text;
   if (events.missing.length) return "missing " + events.missing.map((range) => range.join(" to ")).join(", ");
   return events.declaredLost ? events.declaredLost + " declared lost" : `complete as far as seen (${events.eseq ?? 0})`;
 }

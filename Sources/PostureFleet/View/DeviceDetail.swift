@@ -37,6 +37,7 @@ public struct DeviceDetail {
   public func lines(width: Int) -> [String] {
     var lines = ["state     " + Terminal.paint(row.standing.text, row.standing.colour)]
     lines += row.conditions.map { "          \($0.rawValue): \($0.meaning) \($0.advice)" }
+    if !row.why.isEmpty { lines.append("why       " + Terminal.plain(row.why)) }
     lines.append("online    " + (row.isOnline.map { $0 ? "yes" : "no" } ?? "not known"))
     lines.append("groups    " + (row.groups.isEmpty ? "none" : row.groups.joined(separator: " ")))
     if let due = row.duePolicy { lines.append("policy    \(row.policy ?? "none"), not yet \(due)") }
@@ -50,7 +51,7 @@ public struct DeviceDetail {
   }
 
   private var events: String {
-    if device.isForked { return "contradict each other" }
+    if row.conditions.contains(.chainBroken) { return device.chainTrouble }
     let missing = device.missingEvents.prefix(5).map { "\($0.lowerBound) to \($0.upperBound)" }
     if !missing.isEmpty { return "missing " + missing.joined(separator: ", ") }
     return device.declared ?? "complete as far as seen"
