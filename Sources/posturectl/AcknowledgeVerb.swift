@@ -61,10 +61,10 @@ struct AcknowledgeVerb: Verb {
   func run() throws -> Int32 {
     let path = try history.path()
     switch action {
-    case .list(let isJSON): return list(try open(SQLiteHistory.reading(path)), isJSON)
+    case .list(let isJSON): return list(try SQLiteHistory.reading(path).openBreaches(), isJSON)
     case .accept(let device, let by, let why):
       let store = try SQLiteHistory.existing(path)
-      guard let breaches = try open(store)[device] else {
+      guard let breaches = try store.openBreaches()[device] else {
         Terminal.error("posturectl: \(device): nothing is open")
         return 1
       }
@@ -72,10 +72,6 @@ struct AcknowledgeVerb: Verb {
       for breach in breaches { Terminal.out("accepted: \(breach.breach.rawValue): \(Terminal.plain(breach.text))") }
       return 0
     }
-  }
-
-  private func open(_ store: SQLiteHistory) throws(HistoryError) -> [Name: [OpenBreach]] {
-    HistoryRemark.open(try store.remarks(after: 0).remarks, contradicted: try store.contradicted())
   }
 
   private func list(_ open: [Name: [OpenBreach]], _ isJSON: Bool) -> Int32 {

@@ -16,6 +16,8 @@ struct ExportVerb: Verb {
 
       --history FILE    (default: monitor/history.db in the folder)
       --since SECONDS   reports and events received since then (seconds since the epoch)
+
+    exit status: 0 done, 3 nothing is known of the device
     """
 
   private let history: HistoryOption
@@ -31,6 +33,7 @@ struct ExportVerb: Verb {
 
   func run() throws -> Int32 {
     let store = try SQLiteHistory.reading(history.path())
+    if let device, try !store.knows(device) { return Posturectl.unknown(device) }
     try store.forEach(since: since, device: device) { record in
       Terminal.out(record.json.text)
       return true

@@ -18,6 +18,8 @@ struct HistoryVerb: Verb {
       --changes       only where the verdict differs from the one before
       --history FILE  (default: monitor/history.db in the folder)
       --json          one object a line, messages with the signed original
+
+    exit status: 0 something is known of the device, 3 nothing is
     """
 
   private let history: HistoryOption
@@ -38,6 +40,7 @@ struct HistoryVerb: Verb {
 
   func run() throws -> Int32 {
     let store = try SQLiteHistory.reading(history.path())
+    guard try store.knows(device) else { return Posturectl.unknown(device) }
     let all = try store.records(of: device, limit: onlyChanges ? 1_000_000 : limit)
     let records = onlyChanges ? Array(changes(all).prefix(limit)) : all
     let remarks = onlyChanges ? [] : try store.remarks(of: device, limit: limit)

@@ -32,7 +32,7 @@ struct IssuerVerb: Verb {
     let home = try home.open()
     let issuer = try OnlineIssuer(home)
     if isOnce {
-      issuer.answerWhatWaits()
+      try issuer.answerWhatWaits()
       return 0
     }
     Stop.onSignals()
@@ -63,10 +63,11 @@ private final class OnlineIssuer {
     try link.waitOnline()
   }
 
-  func answerWhatWaits() {
+  func answerWhatWaits() throws(LinkError) {
     var waiting: [Message] = []
-    link.gather { waiting.append($0) }
+    let isAll = try link.gather { waiting.append($0) }
     waiting.forEach(answer)
+    if !isAll { Terminal.error("posturectl issuer: more requests wait: run it again") }
     keepTrust()
     close()
   }

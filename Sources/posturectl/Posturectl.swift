@@ -38,7 +38,7 @@ enum Posturectl {
       \(lines.joined(separator: "\n"))
 
       The folder that `init` made is given by --home DIR or POSTURE_HOME.
-      exit status: 0 done (acknowledge, recheck, show, trust show, verify: by the answer, see their help), 64 wrong usage, 69 broker not reachable,
+      exit status: 0 done (acknowledge, export, history, recheck, show, trust show, verify: by the answer, see their help), 64 wrong usage, 69 broker not reachable,
       70 anything else that failed
       """
   }
@@ -57,6 +57,12 @@ enum Posturectl {
       Terminal.error("posturectl: \(error)")
       return ExitStatus.failed
     }
+  }
+
+  /// Says so, and gives the exit status for it.
+  static func unknown(_ device: Name) -> Int32 {
+    Terminal.error("posturectl: \(device): nothing is known of it")
+    return 3
   }
 
   private static func dispatch(_ words: [String]) throws -> Int32 {

@@ -20,11 +20,16 @@ struct RecheckVerb: Verb {
       --tokens DIR    keep each answer, as the device signed it, in DIR/DEVICE.jwt
       --json          one object on standard output
 
+    What kept answers or devices from being seen (a connection that was lost) is told on standard error, and with --json
+    as "troubles". What a monitor noticed that keeps its history in the folder, and nobody has accepted yet, is told in
+    place of a verdict.
+
     exit status with --wait, the first that applies:
+      5  the broker did not come to an end of naming devices: there may be more than were waited for
       4  nobody was asked, or an answer is missing or does not verify
       3  a device refused
       1  a verdict is fail
-      2  a verdict is unknown
+      2  a verdict is unknown, or what was noticed of a device waits for posturectl acknowledge
       0  every verdict is pass
     """
 
@@ -73,6 +78,7 @@ struct RecheckVerb: Verb {
     recheck.collect { run in progress.show { run.summary } }
     progress.clear()
     if let folder { try keep(recheck.tokens, folder) }
+    recheck.run.troubles.forEach { Terminal.error("posturectl: \($0)") }
     let table = RecheckTable(recheck.run)
     if isJSON { Terminal.out(table.json.text) } else { table.lines(width: Terminal.width).forEach(Terminal.out) }
     return recheck.run.exitStatus

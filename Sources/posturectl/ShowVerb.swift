@@ -2,7 +2,6 @@ import Posture
 import PostureFleet
 import PosturePlatform
 import PostureTerminal
-import PostureTokens
 
 /// `posturectl show`: everything about one device.
 struct ShowVerb: Verb {
@@ -11,7 +10,8 @@ struct ShowVerb: Verb {
   static let help = """
     usage: posturectl show DEVICE [--json] [--home DIR]
 
-    Reads what the broker keeps of the device, verifies it, and prints it.
+    Reads what the broker keeps of the device, verifies it, and prints it, with what a monitor noticed that keeps its
+    history in the folder and nobody has accepted yet (posturectl acknowledge).
 
     exit status: 0 the device's state is pass, 1 fail, 2 anything else (unknown, stale, silent …), 3 nothing is known of it
     """
@@ -29,12 +29,12 @@ struct ShowVerb: Verb {
   }
 
   func run() throws -> Int32 {
-    let (fleet, link) = try Gathering.start(home.open(), as: .monitor, Gathering.filters(of: device))
-    link.close()
-    let now = Clock.wall
-    guard let detail = DeviceDetail(device, in: fleet, at: now) else {
-      Terminal.error("posturectl: \(device): nothing is known of it")
-      return 3
+    var watch = try FleetWatch(home.open(), Gathering.filters(of: device))
+    try watch.gather()
+    watch.close()
+    if let trouble = watch.takeTrouble() { Terminal.error("posturectl: \(trouble)") }
+    guard let detail = watch.detail(device, at: Clock.wall) else {
+      return Posturectl.unknown(device)
     }
     if isJSON { Terminal.out(detail.json.text) } else { detail.lines(width: Terminal.width).forEach(Terminal.out) }
     switch detail.row.standing {

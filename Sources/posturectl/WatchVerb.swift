@@ -13,7 +13,10 @@ struct WatchVerb: Verb {
                             [--once] [--json] [--home DIR]
 
     On a terminal: a table that follows the fleet (q ends, s changes the order). Elsewhere: one line for each change.
-    POLICY shows "entry→kiosk" for a device that is not yet on the policy that was published for it.
+    What a monitor noticed that keeps its history in the folder, and nobody has accepted yet (posturectl acknowledge), is
+    shown here too. POLICY shows "entry→kiosk" for a device that is not yet on the policy that was published for it. SINCE shows "≥5m"
+    where the verdict was not seen to change: it has been the same for at least so long. In JSON "since" is the change,
+    null where it was not seen, and "knownSince" the first time that the verdict is known to have been the same.
 
       --state STATE    only these: pass, fail, unknown, stale, silent, cloned, ageUnproven, trustStale, awaitingKey,
                        equivocation, chainBroken, revoked, unverifiable
@@ -56,8 +59,9 @@ struct WatchVerb: Verb {
 
   func run() throws -> Int32 {
     var watch = try FleetWatch(home.open())
-    watch.gather()
+    try watch.gather()
     if isOnce {
+      if let trouble = watch.takeTrouble() { Terminal.error("posturectl: \(trouble)") }
       watch.close()
       return once(watch)
     }

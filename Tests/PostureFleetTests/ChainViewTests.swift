@@ -35,8 +35,13 @@ struct ChainViewTests {
 
   /// The line about events once a report has named the second event as the last and `events` have come.
   private func line(_ events: [EventClaims]) throws -> String {
+    try #require(lines(events).first { $0.hasPrefix("events") })
+  }
+
+  private func lines(_ events: [EventClaims], open: [OpenBreach] = []) throws -> [String] {
     var fleet = Fleet(trust: try TrustStore(site: site.name, root: site.root.jwk))
     let name = Name("edge-1")!
+    fleet.recall([name: open], at: site.now)
     func take(_ place: Topic.Place, _ token: String, retained: Bool = false) {
       _ = fleet.receive(
         Array(token.utf8), on: Topic(site.name, place).text, isRetained: retained, at: site.now)
@@ -51,8 +56,14 @@ struct ChainViewTests {
       chain: .init(chain: "chain-0001", number: 3, digest: SHA256.text(of: second.claims.bytes)),
       policyDigest: Policy.entry.digest, evidence: Judge.evidence(of: .healthy, under: .entry))
     take(.report(name), try TokenEncoder.encode(.report, report.claims, with: key))
-    let detail = try #require(DeviceDetail(name, in: fleet, at: site.now))
-    return try #require(detail.lines(width: 100).first { $0.hasPrefix("events") })
+    return try #require(DeviceDetail(name, in: fleet, at: site.now)).lines(width: 100)
+  }
+
+  @Test func `what the history holds of the chain is told, and why the device is in doubt`() throws {
+    let breach = OpenBreach(.chainBroken, chain: "chain-0001", text: "events missing: 1-1")
+    let told = try lines([start, first, second], open: [breach])
+    #expect(told.contains("events    events missing: 1-1"))
+    #expect(told.contains { $0.hasPrefix("why       events missing: 1-1; last verdict pass") })
   }
 
   @Test func `a withheld tail, a hole, a fork and a declared gap are named`() throws {

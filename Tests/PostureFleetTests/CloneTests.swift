@@ -16,7 +16,7 @@ import Testing
     try agent.start()
     #expect(eventually { agent.counter("reports") > 0 }, "\(agent.log)")
     var watch = try FleetWatch(site.home)
-    watch.gather()
+    try watch.gather()
     #expect(conditions(watch).isDisjoint(with: [.cloned, .equivocation]))
     try copy.start()
     let until = Clock.monotonicMilliseconds + 60_000

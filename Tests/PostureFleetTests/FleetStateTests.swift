@@ -1,4 +1,5 @@
 import Posture
+import PostureTerminal
 import PostureTokens
 import Testing
 
@@ -209,7 +210,7 @@ private func permutations<Element>(_ items: [Element]) -> [[Element]] {
   }
 
   @Test func `a report that is older than the history's does not count`() {
-    let known = Observation.reported(kid: "k1", seq: 2)
+    let known = Observation.stored(kid: "k1", seq: 2)
     #expect(conditions([enrolled, kept(report(1)), known]) == [.stale])
     #expect(conditions([enrolled, kept(report(1)), known, live(report(2))]).isEmpty)
     #expect(conditions([enrolled, kept(report(2)), known]).isEmpty)
@@ -305,11 +306,15 @@ private func permutations<Element>(_ items: [Element]) -> [[Element]] {
   }
 
   @Test(arguments: [Int64.min, -1, 0, 253_402_300_800, 9_007_199_254_740_991, .max])
-  func `a date that is none is left out`(_ since: Int64) {
+  func `a date that is none stops nobody from reading the rest`(_ since: Int64) {
     let evidence: JSON = [
-      "findings": [["code": "emptyPassword", "severity": "high", "observed": "", "since": .integer(since)]]
+      "checks": [["check": "passcode", "result": "fail", "findings": ["f1"]]],
+      "findings": [
+        ["id": "f1", "code": "emptyPassword", "severity": "high", "observed": "", "since": .integer(since)]
+      ],
     ]
-    #expect(EvidenceReading(evidence).worst(1).map(\.since) == [nil])
+    #expect(EvidenceReading(evidence).worst(1).map(\.code) == ["emptyPassword"])
+    #expect(EvidenceLines(evidence).checks(width: 80).contains { $0.contains("emptyPassword") })
   }
 
   @Test func `findings that come and go change no verdict`() {

@@ -52,7 +52,9 @@ final class LiveSite {
   }
 
   /// The built program, run to its end.
-  func posturectl(_ arguments: String...) throws -> Command.Output {
+  func posturectl(_ arguments: String...) throws -> Command.Output { try posturectl(arguments) }
+
+  func posturectl(_ arguments: [String]) throws -> Command.Output {
     var command = Command(Path.join(Repository.products, "posturectl"), arguments + ["--home", home.folder])
     command.timeout = 60_000
     return try command.run()

@@ -36,7 +36,7 @@ import Testing
       shard.put(.init(topic: Topic(site.name, .keys(name)), payload: credential, isRetained: true))
       #expect(eventually { shard.read { $0.devices[name]?.report } != nil })
       shard.remember(at: site.now)
-      #expect(shard.read { $0.devices[name]?.verdictSince } == site.now - 5_000, "\(name)")
+      #expect(shard.read { $0.devices[name]?.verdictStart?.known } == site.now - 5_000, "\(name)")
     }
     shard.stop()
     thread.join()

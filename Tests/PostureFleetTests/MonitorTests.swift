@@ -137,6 +137,12 @@ final class LiveMonitor {
       let command = Command(Path.join(Repository.products, "posturectl"), words + file)
       #expect(try command.run().status == 0, "\(words)")
     }
+    for words in [["history"], ["export", "--device"], ["show"]] {
+      let unknown = try site.posturectl(words + ["edge-9"])
+      #expect(unknown.status == 3 && unknown.out.isEmpty, "\(words)")
+      #expect(String(decoding: unknown.err, as: UTF8.self).contains("edge-9: nothing is known of it"), "\(words)")
+    }
+    #expect(try site.posturectl("export", "--device", "edge-1", "--since", "\(Clock.wall + 100)").status == 0)
     let changes = try site.posturectl("history", "edge-1", "--changes", "--json")
     #expect(String(decoding: changes.out, as: UTF8.self).split(separator: "\n").count == 2)
     devices.forEach { $0.stop() }

@@ -72,6 +72,46 @@ import Testing
     #expect(run.counts.asked == 1 && run.counts.answered == 1)
   }
 
+  @Test func `a list that may not be whole is told, whatever was answered`() {
+    var run = RecheckRun(commands: ["cmd"], nonces: ["nonce"], isPartial: true)
+    run.expect(one)
+    run.report(report(), from: one, after: 1)
+    run.finish()
+    #expect(run.exitStatus == 5)
+    #expect(run.troubles.count == 1)
+    #expect(RecheckTable(run).json["troubles"]?.strings == run.troubles)
+    #expect(self.run().troubles.isEmpty)
+  }
+
+  @Test func `an answer of a device in doubt is no pass, and a warning takes nothing from it`() {
+    func run(_ breach: Breach, _ verdict: Verdict = .pass) -> RecheckRun {
+      var run = RecheckRun(commands: ["cmd"], nonces: ["nonce"])
+      run.report(report(verdict), from: one, after: 1)
+      run.finish()
+      run.note([OpenBreach(breach, chain: "", text: "seen")], of: one)
+      return run
+    }
+    for breach in Breach.allCases where breach != .declaredLoss {
+      #expect(run(breach).exitStatus == 2 && run(breach, .fail).exitStatus == 1, "\(breach)")
+      let lines = RecheckTable(run(breach)).lines(width: 120)
+      #expect(lines[1].contains("\(breach.rawValue) (entry)") && lines[1].contains("seen; verdict pass"), "\(lines)")
+    }
+    #expect(run(.declaredLoss).exitStatus == 0)
+    #expect(RecheckTable(run(.declaredLoss)).lines(width: 120)[1].contains("pass (entry)"))
+  }
+
+  @Test func `a connection that was lost is no silence of the device`() {
+    var run = run()
+    run.lose("broker b:1: closed")
+    run.report(report(), from: one, after: 1)
+    run.finish()
+    #expect(run.exitStatus == 4)
+    #expect(run.troubles == ["the connection was lost while answers were waited for: broker b:1: closed"])
+    let json = RecheckTable(run).json
+    #expect(json["troubles"]?.strings == run.troubles)
+    #expect(json["devices"]?.array?[1]["why"]?.string?.contains("connection to the broker was lost") == true)
+  }
+
   @Test func `the exit status is that of the worst outcome`() {
     func status(_ outcomes: (inout RecheckRun) -> Void) -> Int32 {
       var run = run()

@@ -64,6 +64,27 @@ import Testing
     }
   }
 
+  @Test func `since when is told, and whether the change was seen`() throws {
+    try withHistory { history in
+      func report(_ seq: Int64, _ verdict: Verdict, _ device: String) -> HistoryRecord {
+        var report = record(seq, device: device, received: seq)
+        (report.kid, report.verdict) = (device, verdict)
+        return report
+      }
+      func since(_ device: String) throws -> [String] {
+        try history.since(.fail, of: Name(device)!).map { ["\($0.at)", "\($0.isSeen)"] } ?? []
+      }
+      _ = try history.insert([
+        report(5, .fail, "first"), report(6, .fail, "first"), report(5, .pass, "seen"), report(6, .fail, "seen"),
+        report(7, .fail, "seen"), report(5, .pass, "gap"), report(7, .fail, "gap"),
+      ])
+      #expect(try since("first") == ["5", "false"])
+      #expect(try since("seen") == ["6", "true"])
+      #expect(try since("gap") == ["7", "false"])
+      #expect(try since("none") == [])
+    }
+  }
+
   /// Somebody else holds the file for longer than one waits for it.
   @Test func `what could not be stored is stored by itself once it can be, contradictions too`() throws {
     try withHistory { history in
@@ -182,15 +203,15 @@ import Testing
       // The current run is 3 to 5.
       #expect(try history.prune(before: 45) == 4)
       #expect(try history.records(of: name, limit: 10).map(\.seq) == [5, 3])
-      #expect(try history.since(.pass, of: name) == 3)
+      #expect(try history.since(.pass, of: name)?.at == 3)
       #expect(try history.prune(before: 1_000) == 0)
-      #expect(try history.since(.pass, of: name) == 3)
+      #expect(try history.since(.pass, of: name)?.at == 3)
       #expect(try history.newestReport(of: name, by: "k") == 5)
       // Another run begins, and the one before it may go.
       _ = try history.insert(Array(reports[5...6]))
       #expect(try history.prune(before: 1_000) == 2)
       #expect(try history.records(of: name, limit: 10).map(\.seq) == [7, 6])
-      #expect(try history.since(.fail, of: name) == 6)
+      #expect(try history.since(.fail, of: name)?.at == 6)
       #expect(try history.records(of: Name("edge-2")!, limit: 10).map(\.seq) == [9])
     }
   }
@@ -200,13 +221,13 @@ import Testing
       let name = Name("edge-1")!
       for (seq, verdict) in zip(Int64(1)..., [Verdict.pass, .fail, .pass, .pass, .unknown, .fail]) {
         _ = try history.insert([record(seq, verdict)])
-        #expect(try history.since(verdict, of: name) == (seq == 4 ? 3 : seq))
+        #expect(try history.since(verdict, of: name)?.at == (seq == 4 ? 3 : seq))
       }
-      #expect(try history.since(.pass, of: name) == nil)
+      #expect(try history.since(.pass, of: name)?.at == nil)
       // A late event of the run before says nothing.
       _ = try history.insert([record(7, kind: .event, chain: "A")])
-      #expect(try history.since(.fail, of: name) == 6)
-      #expect(try history.since(.fail, of: Name("edge-2")!) == nil)
+      #expect(try history.since(.fail, of: name)?.at == 6)
+      #expect(try history.since(.fail, of: Name("edge-2")!)?.at == nil)
     }
   }
 

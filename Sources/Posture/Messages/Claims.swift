@@ -154,8 +154,3 @@ extension String {
     utf8.withContiguousStorageIfAvailable { $0.contains(0) } ?? utf8.contains(0)
   }
 }
-
-extension Int64 {
-  /// Whether it can be a date: seconds since the epoch, up to the year 9999.
-  package var isDate: Bool { ClaimReader.dates.contains(self) }
-}

@@ -120,7 +120,7 @@ final class HistoryLedger: Sendable {
     try result { store throws(HistoryError) in try store.records(of: name, limit: limit) }
   }
 
-  func since(_ verdict: Verdict, of name: Name) throws(HistoryError) -> Int64? {
+  func since(_ verdict: Verdict, of name: Name) throws(HistoryError) -> (at: Int64, isSeen: Bool)? {
     try result { store throws(HistoryError) in try store.since(verdict, of: name) }
   }
 

@@ -93,8 +93,9 @@ public protocol HistoryStore: AnyObject {
   func insert(_ records: [HistoryRecord]) throws(HistoryError) -> [Insertion]
   /// What the device said, newest first.
   func records(of device: Name, limit: Int) throws(HistoryError) -> [HistoryRecord]
-  /// When the latest run of reports with this verdict began, by the device's clock; nil where there is none.
-  func since(_ verdict: Verdict, of device: Name) throws(HistoryError) -> Int64?
+  /// When the latest run of reports with this verdict began, by the device's clock, and whether the device's report before
+  /// that is kept, too; nil where there is none.
+  func since(_ verdict: Verdict, of device: Name) throws(HistoryError) -> (at: Int64, isSeen: Bool)?
   /// The highest number of the device's reports under the key since an operator acknowledged it last, for with that its
   /// numbers may begin anew; nil where there is none.
   func newestReport(of device: Name, by kid: String) throws(HistoryError) -> Int64?
@@ -116,4 +117,17 @@ public protocol HistoryStore: AnyObject {
   /// Forgets what was received before; gives how many messages. There stay breaches that are still open, of each device
   /// the newest report and the one that its verdict began with, and the credentials that are needed for what stays.
   func prune(before: Int64) throws(HistoryError) -> Int
+}
+
+extension HistoryStore {
+  /// What was noticed of each device and nobody has accepted yet.
+  public func openBreaches() throws(HistoryError) -> [Name: [OpenBreach]] {
+    HistoryRemark.open(try remarks(after: 0).remarks, contradicted: try contradicted())
+  }
+
+  /// Whether anything is kept of the device.
+  public func knows(_ device: Name) throws(HistoryError) -> Bool {
+    if try !records(of: device, limit: 1).isEmpty { return true }
+    return try !remarks(of: device, limit: 1).isEmpty
+  }
 }

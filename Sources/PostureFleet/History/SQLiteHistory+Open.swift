@@ -1,4 +1,5 @@
 import Glibc
+public import Posture
 import PosturePlatform
 import PostureSQLite
 
@@ -74,5 +75,13 @@ extension SQLiteHistory {
     var log = stat()
     let hasLog = stat("\(path)-wal", &log) == 0 && log.st_size > 0
     return !hasLog && access(Path.folder(of: path), W_OK) != 0
+  }
+
+  /// What waits for an operator by the history that a monitor keeps in the folder; nothing where none does. A history
+  /// that cannot be read is an error: what is open must not look like a pass.
+  public static func openBreaches(in home: Home) throws(HistoryError) -> [Name: [OpenBreach]] {
+    let path = home.path(Home.File.history)
+    if access(path, F_OK) != 0, errno == ENOENT { return [:] }
+    return try reading(path).openBreaches()
   }
 }

@@ -47,8 +47,12 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
       addContradiction = try database.prepare("INSERT INTO contradiction \(insert)")
       let ofVerdict = "rowid FROM message WHERE device = ?1 AND typ = ?2 AND verdict = ?3"
       last = try database.prepare("SELECT received, \(ofVerdict) ORDER BY received DESC, rowid DESC LIMIT 1")
+      let isSeen = """
+        EXISTS (SELECT 1 FROM message earlier WHERE earlier.kid = message.kid AND earlier.typ = message.typ
+          AND earlier.chain = '' AND earlier.seq = message.seq - 1)
+        """
       first = try database.prepare(
-        "SELECT issued, \(ofVerdict) AND (received, rowid) > (?4, ?5) ORDER BY received, rowid LIMIT 1")
+        "SELECT issued, \(isSeen), \(ofVerdict) AND (received, rowid) > (?4, ?5) ORDER BY received, rowid LIMIT 1")
       // The pluses leave it to the index of (kid, typ, chain, seq), whose last row it mostly is.
       newest = try database.prepare(
         """
@@ -115,9 +119,10 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
     return HistoryGap.all(in: try all(.event, ""), report: report)
   }
 
-  public func since(_ verdict: Verdict, of device: Name) throws(HistoryError) -> Int64? {
+  public func since(_ verdict: Verdict, of device: Name) throws(HistoryError) -> (at: Int64, isSeen: Bool)? {
     do throws(SQLiteError) {
-      return try beginning(of: verdict, device.description, after: lastReports(of: device.description))?.issued
+      let name = device.description
+      return try beginning(of: verdict, name, after: lastReports(of: name)).map { ($0.issued, $0.isSeen) }
     } catch { throw HistoryError(error) }
   }
 
@@ -144,14 +149,14 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
   /// The first report of the latest run of a verdict.
   func beginning(
     of verdict: Verdict, _ device: String, after reports: [Verdict: Arrival]
-  ) throws(SQLiteError) -> (issued: Int64, row: Int64)? {
+  ) throws(SQLiteError) -> (issued: Int64, isSeen: Bool, row: Int64)? {
     let before = reports.filter { $0.key != verdict }.values.max() ?? Arrival(received: -1, row: -1)
-    var first: (issued: Int64, row: Int64)?
+    var first: (issued: Int64, isSeen: Bool, row: Int64)?
     try self.first.run([
       .text(device), .text(TokenKind.report.rawValue), .text(verdict.rawValue), .integer(before.received),
       .integer(before.row),
     ]) { row in
-      first = (row.integer(0), row.integer(1))
+      first = (row.integer(0), row.integer(1) == 1, row.integer(2))
       return false
     }
     return first

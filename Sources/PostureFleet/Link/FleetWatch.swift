@@ -1,9 +1,10 @@
-import Posture
+public import Posture
 import PosturePlatform
 import PostureMQTT
 import PostureTokens
 
-/// A monitor's view of a site that follows the broker: for one thread, which takes what comes and then looks.
+/// A monitor's view of a site, or of some of its devices, that follows the broker: for one thread, which takes what comes
+/// and then looks. It keeps no history; what a monitor of the same folder noticed and nobody has accepted, it knows.
 public struct FleetWatch {
   private let home: Home
   private let link: OperatorLink
@@ -12,28 +13,32 @@ public struct FleetWatch {
   /// What is wrong with the connection now.
   public private(set) var trouble: String?
   private var untold: String?
+  /// Milliseconds of the boot clock at which the history is read again.
+  private var nextRecall: Int64 = 0
 
-  /// Connects as a monitor to everything.
-  public init(_ home: Home) throws {
+  /// Connects as a monitor. `devices`: filters below the site.
+  public init(_ home: Home, _ devices: [String] = Gathering.allDevices) throws {
     self.home = home
     fleet = Fleet(trust: try TrustMemory.load(home))
+    fleet.recall(try SQLiteHistory.openBreaches(in: home), at: Clock.wall)
     policies = PolicyBoard(root: try home.root())
-    let filters =
-      ["trust", "revoked", "revoked/+", "policy", "g/+/policy"] + Gathering.allDevices
+    let filters = ["trust", "revoked", "revoked/+", "policy", "g/+/policy"] + devices
     link = try OperatorLink(home, as: .monitor, subscribe: filters.map { "\(Topic.prefix)/\(home.site)/\($0)" })
     try link.waitOnline()
   }
 
   /// Takes in what the broker keeps.
-  public mutating func gather() {
+  public mutating func gather() throws(LinkError) {
     var messages: [Message] = []
-    link.gather { messages.append($0) }
+    let isAll = try link.gather { messages.append($0) }
     messages.forEach { take($0) }
+    if !isAll { untold = "the broker did not come to an end of what it keeps: more follows" }
     TrustMemory.save(fleet.verifier, home)
   }
 
   /// Takes what comes within the time; more than that where messages are waiting.
   public mutating func take(milliseconds: Int64) {
+    recall()
     let end = Clock.boottimeMilliseconds + milliseconds
     while true {
       switch link.next(max(0, end - Clock.boottimeMilliseconds)) {
@@ -45,6 +50,15 @@ public struct FleetWatch {
       case .nothing: return
       }
       if Clock.boottimeMilliseconds >= end { return }
+    }
+  }
+
+  /// The monitor sees more than comes here, and operators accept what it noticed.
+  private mutating func recall() {
+    guard Clock.boottimeMilliseconds >= nextRecall else { return }
+    nextRecall = Clock.boottimeMilliseconds + 5_000
+    do throws(HistoryError) { fleet.recall(try SQLiteHistory.openBreaches(in: home), at: Clock.wall) } catch {
+      untold = error.description
     }
   }
 
@@ -67,12 +81,19 @@ public struct FleetWatch {
     return untold
   }
 
-  public func rows(at now: Int64) -> [DeviceRow] {
-    fleet.rows(at: now).map { row in
-      var row = row
-      row.duePolicy = policies.due(row)
-      return row
-    }
+  public func rows(at now: Int64) -> [DeviceRow] { fleet.rows(at: now).map(withPolicy) }
+
+  /// nil where nothing is known of it.
+  public func detail(_ name: Name, at now: Int64) -> DeviceDetail? {
+    guard var detail = DeviceDetail(name, in: fleet, at: now) else { return nil }
+    detail.row = withPolicy(detail.row)
+    return detail
+  }
+
+  private func withPolicy(_ row: DeviceRow) -> DeviceRow {
+    var row = row
+    row.duePolicy = policies.due(row)
+    return row
   }
 
   public func close() { link.close() }

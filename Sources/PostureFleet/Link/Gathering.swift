@@ -16,9 +16,10 @@ public enum Gathering {
     let link = try OperatorLink(
       home, as: role, subscribe: (["trust", "revoked", "revoked/+"] + filters).map { "\(root)/\($0)" })
     try link.waitOnline()
-    link.gather(quiet: quiet) { message in
+    let isAll = try link.gather(quiet: quiet) { message in
       _ = fleet.receive(message.payload, on: message.topic, isRetained: message.retained, at: Clock.wall)
     }
+    guard isAll else { throw LinkError(description: "the broker does not come to an end of what it keeps") }
     TrustMemory.save(fleet.verifier, home)
     return (fleet, link)
   }

@@ -90,19 +90,31 @@ public final class OperatorLink {
     }
   }
 
-  /// Takes what the broker keeps: it sends it right after the subscription, and then there is a silence.
-  public func gather(quiet: Int64 = 300, _ body: (Message) -> Void) {
-    let end = Clock.boottimeMilliseconds + 60_000
-    var patience: Int64 = 1_000
-    while Clock.boottimeMilliseconds < end {
-      switch next(patience) {
+  /// Milliseconds in which the broker sends what it keeps of even the largest site.
+  public static let longestGathering: Int64 = 120_000
+
+  /// Takes what the broker keeps: it sends it right after the subscription, and then none of it for `quiet`
+  /// milliseconds, whatever else comes. `isAll`: asked before each wait, whether nothing more is wanted.
+  ///
+  /// False where the broker was still at it after `cap` milliseconds.
+  public func gather(
+    quiet: Int64 = 300, cap: Int64 = longestGathering, until isAll: () -> Bool = { false }, _ body: (Message) -> Void
+  ) throws(LinkError) -> Bool {
+    let end = Clock.boottimeMilliseconds + cap
+    // The broker sends the first of what it kept right away; an empty site has nothing to wait for.
+    var silence = Clock.boottimeMilliseconds + 1_000
+    while !isAll() {
+      guard Clock.boottimeMilliseconds < end else { return false }
+      switch next(max(0, silence - Clock.boottimeMilliseconds)) {
       case .message(let message):
         body(message)
-        patience = quiet
-      case .online, .offline: continue
-      case .nothing: return
+        if message.retained { silence = Clock.boottimeMilliseconds + quiet }
+      case .offline(let why): throw LinkError(description: why)
+      case .online: continue
+      case .nothing: return true
       }
     }
+    return true
   }
 
   /// Publishes and waits until the broker has taken it. Messages that come meanwhile are kept for ``next(_:)``.

@@ -151,7 +151,9 @@ final class MonitorShard: Sendable {
       let since = try? ledger.since(report.verdict, of: name)
       let newest = try? ledger.newestReport(of: name, by: report.kid)
       state.withLock { state in
-        if let since { state.fleet.remember(report.verdict, of: name, since: since, at: now) }
+        if let since {
+          state.fleet.remember(report.verdict, of: name, since: since.at, isSeen: since.isSeen, at: now)
+        }
         if let newest { state.fleet.remember(report: newest, by: report.kid, of: name, at: now) }
         state.changed.insert(name)
       }

@@ -66,6 +66,8 @@ function span(seconds) {
   return Math.floor(s / 86400) + "d";
 }
 const ago = (time) => (time ? span(Date.now() / 1000 - time) : "-");
+// Where nobody saw the verdict change, it is only known how long it has been so at least.
+const held = (row) => (row.since ? ago(row.since) : row.knownSince ? "≥" + ago(row.knownSince) : "-");
 // Of what a device says only what has the right shape is drawn: it cannot keep the rest from being seen.
 const objects = (list) => (Array.isArray(list) ? list.filter((item) => item && typeof item === "object") : []);
 const date = (time) => (time > 0 && time < 253402300800 ? new Date(time * 1000).toISOString().replace(/\.\d+Z$/, "Z") : "-");
@@ -194,7 +196,7 @@ const table = {
     const policy = make("span", { role: "gridcell" }, row.policy || "-", row.duePolicy ? make("span", { class: "due" }, " → " + row.duePolicy) : null);
     const node = make("div", { role: "row", class: `row ${colour(row.state)}${index === this.at ? " here" : ""}`, "aria-rowindex": index + 1, id: "row-" + index },
       make("span", { role: "gridcell" }, row.device), make("span", { role: "gridcell", class: "state" }, row.state), policy,
-      make("span", { role: "gridcell" }, ago(row.since)), make("span", { role: "gridcell" }, span(row.age)),
+      make("span", { role: "gridcell" }, held(row)), make("span", { role: "gridcell" }, span(row.age)),
       make("span", { role: "gridcell" }, row.online === null ? "?" : row.online ? "yes" : "no"),
       make("span", { role: "gridcell", class: "why", title: row.why }, row.why));
     node.style.top = index * this.height + "px";
@@ -278,10 +280,10 @@ function detail(device) {
     ["verdict", report ? `${device.verdict} (${device.policy})` : null],
     ["online", device.online === null ? "not known" : device.online ? "yes" : "no"],
     ["groups", device.groups.join(" ")],
-    ["since", device.since ? `${date(device.since)} (${ago(device.since)})` : null],
+    ["since", device.knownSince ? `${date(device.since || device.knownSince)}${device.since ? "" : " or earlier"} (${held(device)})` : null],
     ["report", report ? `number ${report.seq}, made ${date(report.iat)} (${ago(report.iat)} ago), because: ${report.cause}` : "none"],
     ["key", device.kid ? `${device.kid} (${report ? report.key_protection : "?"})` : null],
-    ["events", eventsOf(device.events)],
+    ["events", eventsOf(device)],
     ["agent", report ? report.swversion.join(" ") : null],
   ])];
   nodes.push(...device.explanations.map((item) =>
@@ -297,9 +299,10 @@ function detail(device) {
   return nodes;
 }
 
-function eventsOf(events) {
+function eventsOf({ events, breaches }) {
   if (!events) return null;
-  if (events.forked) return "contradict each other";
+  const broken = breaches.find((item) => item.breach === "chainBroken");
+  if (broken) return broken.text;
   if (events.missing.length) return "missing " + events.missing.map((range) => range.join(" to ")).join(", ");
   return events.declaredLost ? events.declaredLost + " declared lost" : `complete as far as seen (${events.eseq ?? 0})`;
 }
@@ -424,14 +427,20 @@ function take(event, data) {
   }
 }
 
+// Only a line feed ends a line here: what devices say may hold what else is one to a regular expression.
+const field = (part, name) => part.split("\n").find((line) => line.startsWith(name + ": "))?.slice(name.length + 2);
+
 async function follow() {
   for (;;) {
     try {
       const answer = await ask("/api/v1/events");
-      if (!answer.ok) throw new Error("error " + answer.status);
-      $("link").textContent = "live";
-      $("link").className = "live";
+      if (answer.ok) {
+        $("link").textContent = "live";
+        $("link").className = "live";
+      }
+      // A monitor that has too many readers shows what there is all the same.
       await Promise.all([refreshGlance(), table.refresh()]);
+      if (!answer.ok) throw new Error("error " + answer.status);
       const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
       let rest = "";
       for (;;) {
@@ -441,9 +450,7 @@ async function follow() {
         const parts = rest.split("\n\n");
         rest = parts.pop();
         for (const part of parts) {
-          // Only a line feed ends a line here: what devices say may hold what else is one to a regular expression.
-          const field = (name) => part.split("\n").find((line) => line.startsWith(name + ": "))?.slice(name.length + 2);
-          const [event, data] = [field("event"), field("data")];
+          const [event, data] = [field(part, "event"), field(part, "data")];
           if (event && data) take(event, data);
         }
       }
@@ -494,7 +501,6 @@ $("accept").addEventListener("submit", (event) => {
 });
 addEventListener("resize", () => table.paint());
 
-table.reset();
 follow();
 const linked = /^#\/d\/(.+)$/.exec(location.hash);
 if (linked) open(decodeURIComponent(linked[1]));

@@ -19,8 +19,8 @@ public final class Recheck {
     public var absence: Int64 = 3_000
     /// Milliseconds without a retained message after which all of them are thought to be here.
     public var quiet: Int64 = 300
-    /// Milliseconds for the retained messages to come at all.
-    public var gathering: Int64 = 5_000
+    /// Milliseconds after which a broker that still sends retained messages is not waited for any longer.
+    public var gathering = OperatorLink.longestGathering
 
     public init() {}
   }
@@ -34,6 +34,8 @@ public final class Recheck {
   public private(set) var run = RecheckRun(commands: [], nonces: [])
   /// The reports that answered, as they were signed.
   public private(set) var tokens: [Name: String] = [:]
+  /// The broker had sent all that it keeps before the commands were sent.
+  private var isGathered = false
   /// Milliseconds of the boot clock when the last command was taken by the broker.
   private var sentAt: Int64 = 0
   /// The connection in which each device was asked, by its challenge.
@@ -46,9 +48,10 @@ public final class Recheck {
     self.target = target
     self.options = options
     fleet = Fleet(trust: try TrustMemory.load(home))
+    fleet.recall(try SQLiteHistory.openBreaches(in: home), at: Clock.wall)
     link = try OperatorLink(home, as: .controller, subscribe: Self.filters(target, home.site))
     try link.waitOnline()
-    gather()
+    try gather()
   }
 
   private static func filters(_ target: Target, _ site: Name) -> [String] {
@@ -64,22 +67,8 @@ public final class Recheck {
 
   // MARK: Who there is
 
-  private func gather() {
-    let end = Clock.boottimeMilliseconds + options.gathering
-    var isFirst = true
-    while Clock.boottimeMilliseconds < end {
-      // The broker sends the first of what it kept right away; an empty site has nothing to wait for.
-      switch link.next(isFirst ? 1_000 : options.quiet) {
-      case .message(let message):
-        isFirst = false
-        take(message)
-        if hasEverything { break }
-        continue
-      case .online, .offline: continue
-      case .nothing: break
-      }
-      break
-    }
+  private func gather() throws(LinkError) {
+    isGathered = try link.gather(quiet: options.quiet, cap: options.gathering, until: { hasEverything }) { take($0) }
     TrustMemory.save(fleet.verifier, home)
   }
 
@@ -100,13 +89,16 @@ public final class Recheck {
       command.challenge = challenge
       return try RecheckCommand(audience, from: identity, at: Clock.wall, command)
     }
-    run = RecheckRun(commands: Set(commands.map(\.claims.id)), nonces: Set(commands.map(\.claims.nonce)))
-    for device in asked {
-      run.expect(device, isOffline: fleet.devices[device]?.isOnline == false)
-      askedIn[device] = fleet.devices[device]?.challenge
-    }
+    run = RecheckRun(
+      commands: Set(commands.map(\.claims.id)), nonces: Set(commands.map(\.claims.nonce)), isPartial: !isGathered)
+    expectAsked()
+    for device in run.targets.keys { askedIn[device] = fleet.devices[device]?.challenge }
     sentAt = Clock.boottimeMilliseconds
     for command in commands { try link.publish(command.publication) }
+  }
+
+  private func expectAsked() {
+    for device in asked { run.expect(device, isOffline: fleet.devices[device]?.isOnline == false) }
   }
 
   /// A command is not kept for a device that was not connected when it came.
@@ -153,19 +145,31 @@ public final class Recheck {
   public func collect(_ progress: (RecheckRun) -> Void = { _ in }) {
     let end = sentAt + options.timeout
     while !isOver, Clock.boottimeMilliseconds < end {
-      guard case .message(let message) = link.next(min(200, end - Clock.boottimeMilliseconds)) else {
-        progress(run)
-        continue
+      switch link.next(min(200, end - Clock.boottimeMilliseconds)) {
+      case .message(let message): take(message)
+      case .offline(let why): run.lose(why)
+      case .online, .nothing: break
       }
-      take(message)
       progress(run)
     }
+    // A command to a group or to all has reached those too whom the broker named only since.
+    expectAsked()
     run.finish()
+    noteBreaches()
     link.close()
   }
 
+  private func noteBreaches() {
+    let now = Clock.wall
+    for device in run.targets.keys {
+      guard let status = fleet.status(of: device, at: now) else { continue }
+      run.note(fleet.breaches(of: device, status.conditions), of: device)
+    }
+  }
+
   private var isOver: Bool {
-    run.isComplete && (run.counts.waiting == 0 || Clock.boottimeMilliseconds >= sentAt + options.absence)
+    !run.isPartial && run.isComplete
+      && (run.counts.waiting == 0 || Clock.boottimeMilliseconds >= sentAt + options.absence)
   }
 
   private func take(_ message: Message) {

@@ -33,6 +33,14 @@ public struct RecheckRun: Sendable {
     public var isOffline: Bool
     /// Milliseconds from sending to the outcome.
     public var took: Int64?
+    /// What waits for an operator, the worst first.
+    public var breaches: [OpenBreach] = []
+
+    /// What its answer counts as: no verdict while its chain of events or its key is in doubt. nil without an answer.
+    public var standing: DeviceStatus.Standing? {
+      guard case .answered(let facts) = outcome else { return nil }
+      return breaches.lazy.compactMap(\.breach.condition).first.map { .condition($0) } ?? .verdict(facts.verdict)
+    }
   }
 
   public struct Counts: Hashable, Sendable {
@@ -69,10 +77,23 @@ public struct RecheckRun: Sendable {
   public private(set) var targets: [Name: Target] = [:]
   /// Kept up to date with every change: thousands of devices answer at once.
   public private(set) var counts = Counts()
+  /// The broker was still naming devices when the commands were sent: there may be more than are known.
+  public let isPartial: Bool
+  /// Why the connection was lost while answers were waited for, if it was.
+  public private(set) var loss: String?
 
-  public init(commands: Set<String>, nonces: Set<String>) {
+  public init(commands: Set<String>, nonces: Set<String>, isPartial: Bool = false) {
     self.commands = commands
     self.nonces = nonces
+    self.isPartial = isPartial
+  }
+
+  public mutating func lose(_ why: String) { loss = why }
+
+  /// What kept answers or devices from being seen, one line each.
+  public var troubles: [String] {
+    (isPartial ? ["the broker did not come to an end of naming devices: there may be more than are told here"] : [])
+      + (loss.map { ["the connection was lost while answers were waited for: \($0)"] } ?? [])
   }
 
   /// A device that is asked. One that answers without having been expected is added by its answer.
@@ -133,6 +154,8 @@ public struct RecheckRun: Sendable {
   /// Nobody is left to wait for but devices that are not connected.
   public var isComplete: Bool { counts.waiting == counts.offline }
 
+  public mutating func note(_ breaches: [OpenBreach], of device: Name) { targets[device]?.breaches = breaches }
+
   /// The time is over: whoever has not answered is silent, or unverifiable where only nonsense came.
   public mutating func finish() {
     for (device, target) in targets where !target.outcome.isFinal {
@@ -153,22 +176,23 @@ public struct RecheckRun: Sendable {
     return (["answered \(counts.answered) of \(counts.asked)"] + refused + rest).joined(separator: ", ")
   }
 
-  /// The first that applies: 4 nobody was asked or an answer is missing or does not verify, 3 a device refused,
-  /// 1 a verdict is fail, 2 one is unknown, 0 all pass.
+  /// The first that applies: 5 there may be devices that are not known, 4 nobody was asked or an answer is missing or does not verify, 3 a device refused,
+  /// 1 a verdict is fail, 2 one is unknown or in doubt, 0 all pass.
   public var exitStatus: Int32 {
-    let outcomes = targets.values.map(\.outcome)
-    if outcomes.isEmpty { return 4 }
-    var verdicts = Set<Verdict>()
-    var isRefused = false
-    for outcome in outcomes {
-      switch outcome {
+    if isPartial { return 5 }
+    if targets.isEmpty { return 4 }
+    var (isRefused, isFailed, isPassed) = (false, false, true)
+    for target in targets.values {
+      switch target.outcome {
       case .waiting, .silent, .unverifiable: return 4
       case .refused: isRefused = true
-      case .answered(let facts): verdicts.insert(facts.verdict)
+      case .answered(let facts):
+        isFailed = isFailed || facts.verdict == .fail
+        isPassed = isPassed && target.standing == .verdict(.pass)
       }
     }
     if isRefused { return 3 }
-    if verdicts.contains(.fail) { return 1 }
-    return verdicts.contains(.unknown) ? 2 : 0
+    if isFailed { return 1 }
+    return isPassed ? 0 : 2
   }
 }

@@ -15,30 +15,32 @@ public struct RecheckTable {
     var table = Table("DEVICE", "ANSWER", "TIME", "WHY")
     for row in rows {
       table.add(
-        Table.Cell(row.name.description), Table.Cell(answer(row.target), colour(row.target.outcome)),
+        Table.Cell(row.name.description), Table.Cell(answer(row.target), row.target.standing?.colour ?? .yellow),
         Table.Cell(row.target.took.map { "\($0) ms" } ?? "-"), Table.Cell(why(row.target)))
     }
     return (rows.isEmpty ? [] : table.lines(width: width)) + [run.summary]
   }
 
   private func answer(_ target: RecheckRun.Target) -> String {
-    if case .answered(let facts) = target.outcome { return "\(facts.verdict.rawValue) (\(facts.policy))" }
-    return target.outcome.word
-  }
-
-  private func colour(_ outcome: RecheckRun.Outcome) -> Terminal.Colour {
-    if case .answered(let facts) = outcome { return DeviceStatus.Standing.verdict(facts.verdict).colour }
-    return .yellow
+    guard case .answered(let facts) = target.outcome, let standing = target.standing else { return target.outcome.word }
+    return "\(standing.text) (\(facts.policy))"
   }
 
   private func why(_ target: RecheckRun.Target) -> String {
     switch target.outcome {
-    case .answered(let facts): DeviceRow.why(facts)
+    case .answered(let facts):
+      (doubts(target, facts) + [DeviceRow.why(facts)]).filter { !$0.isEmpty }.joined(separator: "; ")
     case .refused(let code): code.rawValue
     case .unverifiable(let code): "an answer came that does not verify: \(code)"
-    case .silent: target.isOffline ? "not connected, by its presence" : "no answer in time"
+    case .silent where target.isOffline: "not connected, by its presence"
+    case .silent: run.loss == nil ? "no answer in time" : "no answer came; the connection to the broker was lost"
     case .waiting(let state): state?.rawValue ?? "no word yet"
     }
+  }
+
+  private func doubts(_ target: RecheckRun.Target, _ facts: ReportFacts) -> [String] {
+    let verdict = target.standing == .verdict(facts.verdict) ? [] : ["verdict \(facts.verdict.rawValue)"]
+    return target.breaches.map(\.text) + verdict
   }
 
   public var json: JSON {
@@ -46,7 +48,7 @@ public struct RecheckTable {
     return [
       "asked": .count(counts.asked), "answered": .count(counts.answered), "refused": .count(counts.refused),
       "unverifiable": .count(counts.unverifiable), "silent": .count(counts.silent),
-      "devices": .array(rows.map { json($0.name, $0.target) }),
+      "troubles": .array(run.troubles.map(JSON.string)), "devices": .array(rows.map { json($0.name, $0.target) }),
     ]
   }
 
@@ -55,6 +57,7 @@ public struct RecheckTable {
       object("device", .string(name.description))
       object("outcome", .string(target.outcome.word))
       if case .answered(let facts) = target.outcome {
+        object("state", .text(target.standing?.text))
         object("verdict", .string(facts.verdict.rawValue))
         object("policy", .string(facts.policy))
         object("seq", .integer(facts.seq))
@@ -62,6 +65,7 @@ public struct RecheckTable {
       }
       if case .refused(let code) = target.outcome { object("code", .string(code.rawValue)) }
       if case .unverifiable(let code) = target.outcome { object("code", .string(code)) }
+      object("breaches", .array(target.breaches.map(\.json)))
       object("milliseconds", target.took.map(JSON.integer) ?? .null)
       object("why", .string(why(target)))
     }

@@ -1,3 +1,5 @@
+import Posture
+
 /// What an operator has to look at and accept before a device's chain of events, or its key, counts as normal again.
 public enum Breach: String, Sendable, CaseIterable {
   /// Events are missing, or contradict each other, and the device did not declare it.
@@ -28,4 +30,6 @@ public struct OpenBreach: Hashable, Sendable {
     self.chain = chain
     self.text = text
   }
+
+  var json: JSON { ["breach": .string(breach.rawValue), "text": .string(text)] }
 }

@@ -16,16 +16,16 @@ public struct DeviceState: Sendable {
     /// The starts of the machine, in the order in which they were heard of.
     var boots: [String] = []
     /// When the newest report was made, or received where its clock is ahead.
-    var reported: Int64 = 0
+    var newestIssued: Int64 = 0
     /// The highest number of a report that the history holds.
-    var reportedNumber: Int64 = 0
+    var storedNumber: Int64 = 0
     var isEquivocal = false
     var isCloned = false
 
     /// A machine that was started again does not come back as it was before: then it is another one. A report made
     /// before the newest one tells nothing: anybody can send it again.
     fileprivate mutating func see(boot: String?, made: Int64) {
-      guard let boot, boot != boots.last, made >= reported - Moment.leeway else { return }
+      guard let boot, boot != boots.last, made >= newestIssued - Moment.leeway else { return }
       if boots.contains(boot) { isCloned = true }
       boots.removeAll { $0 == boot }
       boots.append(boot)
@@ -51,8 +51,8 @@ public struct DeviceState: Sendable {
   public let known: Int64
   /// The newest report came live or echoed a nonce, so that its age is known.
   public private(set) var isAged = false
-  /// Since when the verdict is what it is, as far as that is known.
-  public private(set) var verdictSince: Int64?
+  /// Of the newest report's verdict.
+  public private(set) var verdictStart: VerdictStart?
   public private(set) var isWaiting = false
   /// What the report topic was last found to hold, where that does not verify.
   public private(set) var badReport: Rejection?
@@ -83,9 +83,9 @@ public struct DeviceState: Sendable {
     case .rejected(let code, let onReport):
       rejections += 1
       if onReport { badReport = Rejection(code: code, at: now) }
-    case .verdict(let verdict, let since):
-      if report?.verdict == verdict { verdictSince = min(verdictSince ?? since, since) }
-    case .reported(let kid, let seq): withKey(kid) { $0.reportedNumber = max($0.reportedNumber, seq) }
+    case .verdict(let verdict, let since, let isSeen):
+      if report?.verdict == verdict { verdictStart?.extend(to: since, isSeen: isSeen) }
+    case .stored(let kid, let seq): withKey(kid) { $0.storedNumber = max($0.storedNumber, seq) }
     case .contradicted(let kid): withKey(kid) { $0.isEquivocal = true }
     case .breached(let breach): remembered.append(breach)
     case .acknowledged: acknowledge()
@@ -117,7 +117,7 @@ public struct DeviceState: Sendable {
       let sight = key.reports.see(facts.seq, facts.digest)
       if sight == .conflict { key.isEquivocal = true }
       if sight != .duplicate, !isRetained { key.see(boot: facts.boot, made: facts.issued) }
-      key.reported = max(key.reported, min(facts.issued, now))
+      key.newestIssued = max(key.newestIssued, min(facts.issued, now))
       if let machine = facts.machine {
         if let known = key.machine, known != machine { key.isCloned = true }
         key.machine = key.machine ?? machine
@@ -136,26 +136,18 @@ public struct DeviceState: Sendable {
       return
     }
     badReport = nil
-    if report?.verdict != facts.verdict {
-      verdictSince = report == nil ? oldestCause(of: facts) ?? facts.issued : facts.issued
-    }
+    if report?.verdict != facts.verdict { verdictStart = VerdictStart(facts, after: report) }
     report = facts
     received = now
     isAged = !isRetained || isProven
   }
 
   /// The history holds a newer report than the one that the broker kept.
-  var isOutdated: Bool { report.map { $0.seq < keys[$0.kid]?.reportedNumber ?? 0 } ?? false }
+  var isOutdated: Bool { report.map { $0.seq < keys[$0.kid]?.storedNumber ?? 0 } ?? false }
 
   /// Whether what the newest report says of its time can be believed: its clock is trusted, and it did not come before
   /// it was made.
   var isDated: Bool { report.map { $0.expires != nil && $0.issued <= received + Moment.leeway } ?? false }
-
-  /// Where the first report is all there is, a failing finding of it tells since when.
-  private func oldestCause(of facts: ReportFacts) -> Int64? {
-    guard facts.verdict == .fail else { return nil }
-    return facts.findings.filter { $0.severity == .high }.compactMap(\.since).min()
-  }
 
   // MARK: Chains
 
@@ -173,8 +165,8 @@ public struct DeviceState: Sendable {
     heard = max(heard, now)
     withChain(facts.chain) { $0.add(facts.link) }
     noteMissing(at: now)
-    guard let verdict = facts.verdict, verdict == report?.verdict, facts.issued >= verdictSince ?? 0 else { return }
-    if facts.issued <= report?.issued ?? .max { verdictSince = facts.issued }
+    guard let report, facts.verdict == report.verdict, facts.issued <= report.issued else { return }
+    verdictStart?.place(at: facts.issued)
   }
 
   private mutating func withChain(_ id: String, _ change: (inout EventChain) -> Void) {
@@ -278,7 +270,7 @@ public struct DeviceState: Sendable {
       keys[kid]?.isCloned = false
       keys[kid]?.boots = []
       keys[kid]?.reports = SequenceWindow()
-      keys[kid]?.reportedNumber = 0
+      keys[kid]?.storedNumber = 0
       keys[kid]?.presence.forgive()
     }
   }

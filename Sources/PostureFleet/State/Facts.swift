@@ -20,15 +20,16 @@ public struct ReportFacts: Hashable, Sendable {
     public var severity: Finding.Severity
     public var subject: String
     public var observed: String
-    public var since: Int64?
 
-    public init(code: String, severity: Finding.Severity, subject: String, observed: String, since: Int64?) {
+    public init(code: String, severity: Finding.Severity, subject: String, observed: String) {
       self.code = code
       self.severity = severity
       self.subject = subject
       self.observed = observed
-      self.since = since
     }
+
+    /// `openEntry alice: agetty --autologin alice`.
+    var words: String { "\(code)\(subject == "*" ? "" : " \(subject)"): \(observed)" }
   }
 
   public var kid: String
@@ -45,6 +46,8 @@ public struct ReportFacts: Hashable, Sendable {
   public var results: [Result]
   /// Worst first.
   public var findings: [Brief]
+  /// What keeps the verdict unknown: required checks without an answer, each with its reason, in words.
+  public var unanswered: [String]
   /// What tells one machine from another under the same key.
   public var machine: String?
   /// New with each start of the machine.
@@ -55,7 +58,8 @@ public struct ReportFacts: Hashable, Sendable {
   public init(
     kid: String, keyIssued: Int64, seq: Int64, digest: String, issued: Int64, expires: Int64?, verdict: Verdict,
     policy: String, policyDigest: String? = nil, results: [Result] = [], findings: [Brief] = [],
-    machine: String? = nil, boot: String? = nil, head: ChainHead? = nil, nonces: [String] = []
+    unanswered: [String] = [], machine: String? = nil, boot: String? = nil, head: ChainHead? = nil,
+    nonces: [String] = []
   ) {
     self.kid = kid
     self.keyIssued = keyIssued
@@ -68,6 +72,7 @@ public struct ReportFacts: Hashable, Sendable {
     self.policyDigest = policyDigest
     self.results = results
     self.findings = findings
+    self.unanswered = unanswered
     self.machine = machine
     self.boot = boot
     self.head = head
@@ -129,10 +134,10 @@ public enum Observation: Hashable, Sendable {
   case waiting(Bool)
   /// A message on the report topic (`onReport`) or another was refused.
   case rejected(code: String, onReport: Bool)
-  /// The history tells since when the verdict is what it is.
-  case verdict(Verdict, since: Int64)
+  /// The history knows the verdict from then on; `isSeen`: it holds the report before that, too.
+  case verdict(Verdict, since: Int64, isSeen: Bool)
   /// The history holds a report with this number.
-  case reported(kid: String, seq: Int64)
+  case stored(kid: String, seq: Int64)
   /// The history holds another message under a number of this key.
   case contradicted(kid: String)
   /// The history holds a breach that nobody has accepted yet.

@@ -161,14 +161,14 @@ public struct Fleet: Sendable {
     devices[name]?.observe(observation, at: now)
   }
 
-  /// The history tells since when the verdict is what it is.
-  public mutating func remember(_ verdict: Verdict, of name: Name, since: Int64, at now: Int64) {
-    devices[name]?.observe(.verdict(verdict, since: since), at: now)
+  /// The history knows the verdict from then on; `isSeen`: it holds the report before that, too.
+  public mutating func remember(_ verdict: Verdict, of name: Name, since: Int64, isSeen: Bool, at now: Int64) {
+    devices[name]?.observe(.verdict(verdict, since: since, isSeen: isSeen), at: now)
   }
 
   /// The history holds a report of this key with that number.
   public mutating func remember(report seq: Int64, by kid: String, of name: Name, at now: Int64) {
-    devices[name]?.observe(.reported(kid: kid, seq: seq), at: now)
+    devices[name]?.observe(.stored(kid: kid, seq: seq), at: now)
   }
 
   /// The history holds another message under a number of this key.
@@ -180,6 +180,19 @@ public struct Fleet: Sendable {
   public mutating func acknowledge(_ name: Name, at now: Int64) {
     remembered[name] = nil
     devices[name]?.observe(.acknowledged, at: now)
+  }
+
+  /// What the history holds as open now. What it held before and does no longer, an operator has accepted, or it is over.
+  public mutating func recall(_ open: [Name: [OpenBreach]], at now: Int64) {
+    for (name, before) in remembered where !before.allSatisfy((open[name] ?? []).contains) {
+      acknowledge(name, at: now)
+    }
+    for (name, breaches) in open {
+      for breach in breaches where !(remembered[name] ?? []).contains(breach) {
+        devices[name]?.observe(.breached(breach), at: now)
+      }
+    }
+    remembered = open
   }
 
   // MARK: What is asked

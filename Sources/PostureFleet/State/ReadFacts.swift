@@ -26,7 +26,9 @@ extension ReportFacts {
       results: claims.measurements.map {
         Result($0.check, $0.result, isRequired: required.contains($0.check))
       },
-      findings: evidence.worst(Self.keptFindings), machine: claims.machine, boot: claims.bootSeed,
+      findings: evidence.worst(Self.keptFindings),
+      unanswered: claims.verdict == .unknown ? evidence.unanswered(Self.keptFindings) : [], machine: claims.machine,
+      boot: claims.bootSeed,
       head: ChainHead(chain: claims.chain.chain, eseq: claims.chain.number, digest: claims.chain.digest),
       nonces: claims.nonces)
   }
@@ -58,8 +60,27 @@ struct EvidenceReading {
     else { return nil }
     return ReportFacts.Brief(
       code: code, severity: severity, subject: json["subject"]?.string ?? "*",
-      observed: shortened(json["observed"]?.string ?? ""),
-      since: json["since"]?.integer.flatMap { $0.isDate ? $0 : nil })
+      observed: shortened(json["observed"]?.string ?? ""))
+  }
+
+  /// The first `count` required checks that were not answered, each with its reason: `keyring not-run: unreadable ann: …`.
+  /// Where all were, the verdict is unknown for one of which nothing is there.
+  func unanswered(_ count: Int) -> [String] {
+    let required = (json["checks"]?.array ?? []).filter { $0["required"]?.bool == true }
+    func with(_ result: CheckResult) -> [JSON] { required.filter { $0["result"]?.string == result.rawValue } }
+    let notRun = with(.notRun)
+    return (notRun.isEmpty ? with(.absent) : notRun).prefix(count).map(words)
+  }
+
+  private func words(_ check: JSON) -> String {
+    let head = "\(check["check"]?.string ?? "?") \(check["result"]?.string ?? "?")"
+    return Self.shortened([head, reason(check)].compactMap { $0 }.joined(separator: ": "))
+  }
+
+  private func reason(_ check: JSON) -> String? {
+    let ids = check["findings"]?.strings ?? []
+    let finding = (json["findings"]?.array ?? []).first { $0["id"]?.string.map(ids.contains) ?? false }
+    return finding.flatMap(Self.brief).map(\.words) ?? check["reason"]?.string
   }
 
   /// Letters of what was observed that are kept in memory.

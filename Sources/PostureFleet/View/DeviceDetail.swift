@@ -37,9 +37,13 @@ public struct DeviceDetail {
   public func lines(width: Int) -> [String] {
     var lines = ["state     " + Terminal.paint(row.standing.text, row.standing.colour)]
     lines += row.conditions.map { "          \($0.rawValue): \($0.meaning) \($0.advice)" }
+    if !row.why.isEmpty { lines.append("why       " + Terminal.plain(row.why)) }
     lines.append("online    " + (row.isOnline.map { $0 ? "yes" : "no" } ?? "not known"))
     lines.append("groups    " + (row.groups.isEmpty ? "none" : row.groups.joined(separator: " ")))
-    if let since = row.since { lines.append("since     \(Timestamp.text(since)) (\(Span.text(now - since)))") }
+    if let due = row.duePolicy { lines.append("policy    \(row.policy ?? "none"), not yet \(due)") }
+    if let since = row.since ?? row.knownSince, let span = row.span(at: now) {
+      lines.append("since     \(Timestamp.text(since))\(row.since == nil ? " or earlier" : "") (\(span))")
+    }
     if let expires = device.expires, expires < .max { lines.append("enrolled  until \(Timestamp.text(expires))") }
     lines.append("events    " + events)
     guard let claims, let kid = device.kid else { return lines }
@@ -47,7 +51,7 @@ public struct DeviceDetail {
   }
 
   private var events: String {
-    if device.isForked { return "contradict each other" }
+    if row.conditions.contains(.chainBroken) { return device.chainTrouble }
     let missing = device.missingEvents.prefix(5).map { "\($0.lowerBound) to \($0.upperBound)" }
     if !missing.isEmpty { return "missing " + missing.joined(separator: ", ") }
     return device.declared ?? "complete as far as seen"
@@ -62,9 +66,7 @@ public struct DeviceDetail {
       object("rejected", .count(device.rejections))
       object("replays", .count(device.replays))
       object("events", events(device))
-      object(
-        "breaches",
-        .array(breaches.map { ["breach": .string($0.breach.rawValue), "text": .string($0.text)] }))
+      object("breaches", .array(breaches.map(\.json)))
       object("report", report ?? .null)
       object("unshown", .text(claims.flatMap { EvidenceShape($0.evidence).remark }))
     }

@@ -10,8 +10,10 @@ public struct DeviceRow: Hashable, Sendable {
   public var verdict: Verdict?
   public var policy: String?
   public var policyDigest: String?
-  /// Seconds since the epoch.
+  /// When the verdict changed to what it is, in seconds since the epoch; nil where that was not seen.
   public var since: Int64?
+  /// The first time that the verdict is known to have been the same.
+  public var knownSince: Int64?
   /// Seconds.
   public var age: Int64?
   /// nil: not known.
@@ -30,14 +32,21 @@ public struct DeviceRow: Hashable, Sendable {
     verdict = status.verdict
     policy = device.report?.policy
     policyDigest = device.report?.policyDigest
-    since = device.verdictSince
+    since = device.verdictStart?.changed
+    knownSince = device.verdictStart?.known
     age = status.age
     isOnline = device.isOnline
     why = Self.why(device, status)
     codes = device.report?.findings.filter { $0.severity == .high }.map(\.code) ?? []
   }
 
-  /// What a person has to know first: the conditions in words, then the worst finding, then what was not required.
+  /// How long the verdict has been the same: `5m`, or at least that: `≥5m`.
+  func span(at now: Int64) -> String? {
+    since.map { Span.text(now - $0) } ?? knownSince.map { "≥" + Span.text(now - $0) }
+  }
+
+  /// What a person has to know first: the conditions in words, then the worst finding or what is not known, then what was
+  /// not required.
   private static func why(_ device: DeviceState, _ status: DeviceStatus) -> String {
     let conditions = status.conditions.map { explain($0, of: device) }
     guard let report = device.report else { return conditions.joined(separator: "; ") }
@@ -46,9 +55,10 @@ public struct DeviceRow: Hashable, Sendable {
     return (conditions + last + [why(report)] + declared).filter { !$0.isEmpty }.joined(separator: "; ")
   }
 
-  /// The worst findings of a report, and what failed without being required.
+  /// The worst findings of a report, what keeps it from a verdict, and what failed without being required.
   static func why(_ report: ReportFacts) -> String {
-    (findings(report) + waived(report)).joined(separator: "; ")
+    let worst = report.findings.filter { $0.severity == .high }.map(\.words)
+    return (first(worst) + first(report.unanswered) + waived(report)).joined(separator: "; ")
   }
 
   private static func explain(_ condition: Condition, of device: DeviceState) -> String {
@@ -66,12 +76,8 @@ public struct DeviceRow: Hashable, Sendable {
     }
   }
 
-  private static func findings(_ report: ReportFacts) -> [String] {
-    let worst = report.findings.filter { $0.severity == .high }
-    return worst.prefix(2).map { finding in
-      let subject = finding.subject == "*" ? "" : " \(finding.subject)"
-      return "\(finding.code)\(subject): \(finding.observed)"
-    } + (worst.count > 2 ? ["\(worst.count - 2) more"] : [])
+  private static func first(_ reasons: [String]) -> [String] {
+    reasons.prefix(2) + (reasons.count > 2 ? ["\(reasons.count - 2) more"] : [])
   }
 
   private static func waived(_ report: ReportFacts) -> [String] {
@@ -90,6 +96,7 @@ public struct DeviceRow: Hashable, Sendable {
       object("policyDigest", .text(policyDigest))
       object("duePolicy", .text(duePolicy))
       object("since", since.map(JSON.integer) ?? .null)
+      object("knownSince", knownSince.map(JSON.integer) ?? .null)
       object("age", age.map(JSON.integer) ?? .null)
       object("online", isOnline.map(JSON.bool) ?? .null)
       object("why", .string(why))

@@ -46,7 +46,7 @@ public struct FleetTable {
     return table
   }
 
-  private func since(_ row: DeviceRow) -> Table.Cell { Table.Cell(row.since.map { Span.text(now - $0) } ?? "-") }
+  private func since(_ row: DeviceRow) -> Table.Cell { Table.Cell(row.span(at: now) ?? "-") }
   private func age(_ row: DeviceRow) -> Table.Cell { Table.Cell(row.age.map(Span.text) ?? "-") }
 
   private func policy(_ row: DeviceRow) -> String {
