@@ -33,7 +33,7 @@ struct ExportVerb: Verb {
     let store = try SQLiteHistory.existing(history ?? home.open().path(Home.File.history))
     try store.forEach(since: since, device: device) { record in
       Terminal.out(record.json.text)
-      return true
+      return !Terminal.isOutputLost
     }
     return 0
   }

@@ -82,7 +82,7 @@ struct WatchVerb: Verb {
   private func follow(_ watch: inout FleetWatch) {
     var changes = RowChanges()
     Stop.onSignals()
-    while !Stop.isAsked {
+    while !Stop.isAsked && !Terminal.isOutputLost {
       let now = Clock.wall
       for row in selection.apply(to: changes.take(watch.rows(at: now))) {
         Terminal.out(isJSON ? row.json.text : FleetLine.text(row, at: now))
