@@ -60,18 +60,23 @@ struct RotateVerb: Verb {
     let desk = RotationDesk(home)
     let now = Clock.wall
     switch target {
-    case .role(let role): show(role, try desk.rotate(role, at: now) { try publish($0) })
+    case .role(let role): show(role, try desk.rotate(role, at: now) { try publish(&$0) })
     case .issuer:
       show(.issuer, try desk.rotateIssuer(rootKey: rootKey, at: now))
-      try publish(IssuerDesk(home))
+      try publish(home)
     case .root(let overlap):
       show(.root, try desk.rotateRoot(rootKey: rootKey, overlap: overlap, at: now))
-      try publish(IssuerDesk(home))
+      try publish(home)
     }
     return 0
   }
 
-  private func publish(_ desk: IssuerDesk) throws {
+  private func publish(_ home: Home) throws {
+    var desk = try IssuerDesk(home)
+    try publish(&desk)
+  }
+
+  private func publish(_ desk: inout IssuerDesk) throws {
     try desk.publish()
     Terminal.out("published: trust document \(desk.state.version)")
   }

@@ -56,19 +56,19 @@ struct TrustVerb: Verb {
     let now = Clock.wall
     switch action {
     case .show(let isJSON): return try TrustView(desk, at: now).show(json: isJSON)
-    case .publish: try publish(desk)
+    case .publish: try publish(&desk)
     case .renew(let life):
       try desk.renew(at: now, life: life)
       Terminal.out("trust document \(desk.state.version) is good until \(Timestamp.text(now + desk.state.life))")
-      if publishes { try publish(desk) }
+      if publishes { try publish(&desk) }
     case .revoke(let who):
       for revocation in try desk.revoke(who, at: now) { Terminal.out("revoked: \(revocation.text)") }
-      if publishes { try publish(desk) }
+      if publishes { try publish(&desk) }
     }
     return 0
   }
 
-  private func publish(_ desk: IssuerDesk) throws {
+  private func publish(_ desk: inout IssuerDesk) throws {
     try desk.publish()
     Terminal.out("published: trust document \(desk.state.version)")
   }

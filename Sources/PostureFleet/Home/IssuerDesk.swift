@@ -65,8 +65,22 @@ public struct IssuerDesk {
 
   // MARK: The trust document
 
-  /// Signs the next version and keeps it; ``publications()`` brings it to the broker.
-  public mutating func renew(at now: Int64, life: Int64? = nil) throws(HomeError) {
+  /// Signs the next version and keeps it; ``publish()`` brings it to the broker.
+  public mutating func renew(at now: Int64, life: Int64? = nil) throws {
+    try changing { desk in try desk.signNext(at: now, life: life) }
+  }
+
+  /// Upon what the folder says by now: another process may have signed since this desk was opened.
+  private mutating func changing<Result>(_ body: (inout IssuerDesk) throws -> Result) throws -> Result {
+    let home = home
+    return try home.locked(Home.File.trustFolder) {
+      self = try IssuerDesk(home)
+      return try body(&self)
+    }
+  }
+
+  /// For whoever has the folder locked.
+  mutating func signNext(at now: Int64, life: Int64? = nil) throws(HomeError) {
     state.life = life ?? state.life
     state.version += 1
     state.revokedKeys.removeAll { $0.expires <= now }
@@ -151,11 +165,15 @@ public struct IssuerDesk {
   }
 
   /// Takes back a device's key, or that of a controller, policy signer or issuer. `who` is a name or a kid.
-  public mutating func revoke(_ who: String, at now: Int64) throws(HomeError) -> [Revocation] {
+  public mutating func revoke(_ who: String, at now: Int64) throws -> [Revocation] {
+    try changing { desk in try desk.takeBack(who, at: now) }
+  }
+
+  private mutating func takeBack(_ who: String, at now: Int64) throws(HomeError) -> [Revocation] {
     let devices = try DeviceRecord.all(in: home).filter { $0.name.description == who || $0.kid == who }
     let revocations = devices.isEmpty ? try revokeAuthority(who, at: now) : devices.map { revoke($0) }
     guard !revocations.isEmpty else { throw HomeError(.missing, "\(who): no device or authority of this name or kid") }
-    try renew(at: now)
+    try signNext(at: now)
     return revocations
   }
 
@@ -200,15 +218,18 @@ public struct IssuerDesk {
   }
 
   /// Brings them there.
-  public func publish() throws(LinkError) {
+  public mutating func publish() throws {
     let link = try OperatorLink(home, as: .issuer, subscribe: [])
     try link.waitOnline()
-    let publications: [Publication]
-    do throws(HomeError) { publications = try self.publications() } catch {
-      throw LinkError(description: error.description)
-    }
-    for publication in publications { try link.publish(publication) }
+    try publish(over: link)
     link.close()
+  }
+
+  /// One at a time: what was signed before must not take the place of what another process has just published.
+  public mutating func publish(over link: OperatorLink) throws {
+    try changing { desk in
+      for publication in try desk.publications() { try link.publish(publication) }
+    }
   }
 
   private func publication(_ topic: Topic, _ kind: TokenKind, _ token: String) -> Publication {
