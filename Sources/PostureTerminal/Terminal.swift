@@ -47,7 +47,8 @@ public enum Terminal {
     }
   }
 
-  public static func error(_ text: String) { try? write(text, to: 2) }
+  /// What went wrong may be in words of a file or a message.
+  public static func error(_ text: String) { try? write(plain(text), to: 2) }
 
   /// The name that this program was called by.
   static var program: String { CommandLine.arguments.first.map(Path.name) ?? "posture" }

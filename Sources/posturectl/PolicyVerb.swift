@@ -53,6 +53,9 @@ struct PolicyVerb: Verb {
 
   private func policy() throws -> Policy {
     if let shipped = Policy.shipped.first(where: { $0.name == source }) { return shipped }
-    return try Policy(json: try JSONParser.parse(try Input.text(source, cap: 65_536)))
+    let text = try Input.text(source, cap: 65_536)
+    do { return try Policy(json: try JSONParser.parse(text)) } catch {
+      throw HomeError(.damaged, "\(source): \(error)")
+    }
   }
 }
