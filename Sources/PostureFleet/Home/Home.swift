@@ -88,7 +88,7 @@ public struct Home: Sendable {
   }
 
   /// Makes a folder, 0700; one that is there is left as it is.
-  static func makeFolder(_ path: String) throws(HomeError) {
+  public static func makeFolder(_ path: String) throws(HomeError) {
     guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
       throw HomeError(.system, SystemError.current("make folder", path).description)
     }
