@@ -164,7 +164,7 @@ public struct IssuerDesk {
     case authority(name: String, kid: String)
   }
 
-  /// Takes back a device's key, or that of a controller, policy signer or issuer. `who` is a name or a kid.
+  /// Takes back a device's key, or that of a controller or policy signer. `who` is a name or a kid.
   public mutating func revoke(_ who: String, at now: Int64) throws -> [Revocation] {
     try changing { desk in try desk.takeBack(who, at: now) }
   }
@@ -172,7 +172,10 @@ public struct IssuerDesk {
   private mutating func takeBack(_ who: String, at now: Int64) throws(HomeError) -> [Revocation] {
     let devices = try DeviceRecord.all(in: home).filter { $0.name.description == who || $0.kid == who }
     let revocations = devices.isEmpty ? try revokeAuthority(who, at: now) : devices.map { revoke($0) }
-    guard !revocations.isEmpty else { throw HomeError(.missing, "\(who): no device or authority of this name or kid") }
+    guard !revocations.isEmpty else {
+      throw HomeError(
+        .missing, "\(who): no device, and no controller or policy signer that is obeyed, has this name or kid")
+    }
     try signNext(at: now)
     return revocations
   }
@@ -194,13 +197,20 @@ public struct IssuerDesk {
       state.revokedAuthorities.append(kid)
       found.append(.authority(name: name, kid: kid))
     }
-    // An issuer is not on the list: its kid is enough.
-    guard found.isEmpty, who.utf8.count == 43, Base64URL.decode(who) != nil else { return found }
-    guard who != issuer.key.publicKey.kid else {
-      throw HomeError(.refused, "this is the issuer's own key: another issuer has to revoke it")
+    return found
+  }
+
+  /// Takes back another issuer's key. Issuers are on no list, so any kid is one.
+  public mutating func revokeIssuer(_ kid: String, at now: Int64) throws -> Revocation {
+    guard kid.utf8.count == 43, Base64URL.decode(kid) != nil else { throw HomeError(.refused, "\(kid): not a kid") }
+    return try changing { desk in
+      guard kid != desk.issuer.key.publicKey.kid else {
+        throw HomeError(.refused, "this is the issuer's own key: another issuer has to revoke it")
+      }
+      if !desk.state.revokedAuthorities.contains(kid) { desk.state.revokedAuthorities.append(kid) }
+      try desk.signNext(at: now)
+      return .authority(name: "issuer", kid: kid)
     }
-    state.revokedAuthorities.append(who)
-    return [.authority(name: "issuer", kid: who)]
   }
 
   // MARK: Publishing
