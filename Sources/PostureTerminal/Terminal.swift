@@ -5,9 +5,12 @@ import Synchronization
 /// Standard output and error, and whether a person looks at them.
 public enum Terminal {
   /// Colours are for a terminal whose owner has not said no (https://no-color.org).
-  public static let hasColour =
-    isatty(1) == 1 && (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true)
-    && getenv("TERM").map { String(cString: $0) } != "dumb"
+  public static let hasColour = isScreen(1) && (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true)
+
+  /// Whether this is a terminal that knows escape codes.
+  public static func isScreen(_ fd: Int32) -> Bool {
+    isatty(fd) == 1 && getenv("TERM").map { String(cString: $0) } != "dumb"
+  }
 
   /// Columns of the terminal; 80 where that cannot be told.
   public static var width: Int {

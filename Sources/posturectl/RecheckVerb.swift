@@ -110,7 +110,7 @@ final class ProgressLine {
   private var last = ""
   private var next: Int64 = 0
 
-  init(isOn: Bool) { self.isOn = isOn && isatty(2) == 1 }
+  init(isOn: Bool) { self.isOn = isOn && Terminal.isScreen(2) }
 
   func show(_ text: () -> String) {
     guard isOn, Clock.boottimeMilliseconds >= next else { return }

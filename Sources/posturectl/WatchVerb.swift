@@ -12,7 +12,8 @@ struct WatchVerb: Verb {
     usage: posturectl watch [--sort state|name|age|since] [--state STATE]... [--group G] [--filter TEXT]
                             [--once] [--json] [--home DIR]
 
-    On a terminal: a table that follows the fleet (q ends, s changes the order). Elsewhere: one line for each change.
+    On a terminal: a table that follows the fleet (q ends, s changes the order). Elsewhere, and where TERM is dumb: one line
+    for each change.
     POLICY shows "entry→kiosk" for a device that is not yet on the policy that was published for it.
 
       --state STATE    only these: pass, fail, unknown, stale, silent, cloned, ageUnproven, trustStale, awaitingKey,
@@ -61,7 +62,7 @@ struct WatchVerb: Verb {
       watch.close()
       return once(watch)
     }
-    if isatty(1) == 1, !isJSON { return LiveTable(selection).run(&watch) }
+    if Terminal.isScreen(1), !isJSON { return LiveTable(selection).run(&watch) }
     follow(&watch)
     return 0
   }
