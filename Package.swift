@@ -108,7 +108,9 @@ let package = Package(
     tests("PostureAttesterTests", ["Posture", "PosturePlatform", "PostureProbes", "PostureTokens", "PostureAttester"]),
     tests("PostureMQTTTests", ["Posture", "PosturePlatform", "PostureMQTT"]),
     tests("PostureCourierTests", ["Posture", "PosturePlatform", "PostureTokens", "PostureMQTT", "PostureCourier"]),
-    tests("PostureFleetTests", ["Posture", "PosturePlatform", "PostureTokens", "PostureMQTT", "PostureFleet"]),
+    tests(
+      "PostureFleetTests",
+      ["Posture", "PosturePlatform", "PostureTerminal", "PostureTokens", "PostureMQTT", "PostureFleet"]),
     tests(
       "EndToEndTests",
       ["Posture", "PosturePlatform", "PostureTokens", "PostureAttester", "PostureMQTT", "PostureFleet"]),
