@@ -110,7 +110,10 @@ let package = Package(
     tests("PostureCourierTests", ["Posture", "PosturePlatform", "PostureTokens", "PostureMQTT", "PostureCourier"]),
     tests(
       "PostureFleetTests",
-      ["Posture", "PosturePlatform", "PostureProbes", "PostureTokens", "PostureMQTT", "PostureFleet"]),
+      [
+        "Posture", "PosturePlatform", "PostureTerminal", "PostureProbes", "PostureTokens", "PostureMQTT",
+        "PostureFleet",
+      ]),
     tests(
       "EndToEndTests",
       ["Posture", "PosturePlatform", "PostureTokens", "PostureAttester", "PostureMQTT", "PostureFleet"]),

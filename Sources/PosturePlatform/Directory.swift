@@ -9,6 +9,17 @@ public enum Directory {
     return String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
   }
 
+  /// Removes a directory with all that is in it; links are removed and not followed.
+  public static func remove(_ path: String) throws(SystemError) {
+    for name in try names(Descriptor.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW), path) {
+      let inner = Path.join(path, name)
+      if unlink(inner) == 0 { continue }
+      guard errno == EISDIR else { throw .current("remove", inner) }
+      try remove(inner)
+    }
+    try retrying("remove", path) { rmdir(path) }
+  }
+
   /// Names in a directory, sorted by bytes, without "." and ".."; EFBIG where there are more than `cap`.
   public static func names(in path: String, cap: Int = .max) throws(SystemError) -> [String] {
     try names(Descriptor.open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK), path, cap: cap)

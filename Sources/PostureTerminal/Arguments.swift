@@ -5,6 +5,8 @@ public struct UsageError: Error, Sendable, CustomStringConvertible {
 }
 
 /// The words of a command line, taken one by one: `--name value`, `--name=value`, flags, and plain words.
+///
+/// Each is taken only where it has an effect, so that ``rest(_:_:)`` and ``end()`` find what has none.
 public struct Arguments {
   private var words: [String]
 
@@ -23,7 +25,7 @@ public struct Arguments {
     return words.count < before
   }
 
-  /// The last value given; an option given without one is an error.
+  /// The last value given; an option given without one, or with an empty one, is an error.
   public mutating func option(_ name: String) throws(UsageError) -> String? { try options(name).last }
 
   /// Every value given, in order.
@@ -31,12 +33,11 @@ public struct Arguments {
     var values: [String] = []
     while let at = words.firstIndex(where: { $0 == name || $0.hasPrefix("\(name)=") }) {
       let word = words.remove(at: at)
-      if word != name {
-        values.append(String(word.dropFirst(name.count + 1)))
-      } else {
-        guard at < words.count else { throw UsageError("\(name) needs a value") }
-        values.append(words.remove(at: at))
-      }
+      let isApart = word == name
+      guard !isApart || at < words.count else { throw UsageError("\(name) needs a value") }
+      let value = isApart ? words.remove(at: at) : String(word.dropFirst(name.count + 1))
+      guard !value.isEmpty else { throw UsageError("\(name) needs a value") }
+      values.append(value)
     }
     return values
   }
@@ -53,7 +54,7 @@ public struct Arguments {
   /// What is left, plain words only, at least and at most so many.
   public mutating func rest(_ count: ClosedRange<Int>, _ what: String) throws(UsageError) -> [String] {
     if let stranger = words.first(where: { $0.hasPrefix("-") && $0 != "-" }) {
-      throw UsageError("unknown option \(stranger)")
+      throw UsageError("\(stranger): unknown, or of no use here")
     }
     guard count.contains(words.count) else {
       if words.count > count.upperBound { throw UsageError("unexpected word \(words[count.upperBound])") }

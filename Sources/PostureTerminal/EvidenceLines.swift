@@ -61,6 +61,7 @@ public struct EvidenceLines {
   /// One row for each door: who gets in, with what, and why.
   public func doors(width: Int) -> [String] {
     var table = Table("DOOR", "SUBJECT", "ANSWER", "OPENS WITH, BECAUSE")
+    table.flowsBeneath = true
     for door in evidence["doors"]?.array ?? [] {
       let subjects = door["subjects"]?.strings ?? [door["subject"]?.string ?? "?"]
       let answer = door["answer"]?.string ?? "?"

@@ -19,16 +19,15 @@ public enum ExitStatus {
   /// Runs `body`; a wrong command line is told on standard error, with how to get help.
   public static func of(_ body: () throws(UsageError) -> Int32) -> Int32 {
     do throws(UsageError) { return try body() } catch {
-      let name = CommandLine.arguments.first.map { $0.split(separator: "/").last.map(String.init) ?? $0 } ?? "posture"
-      Terminal.error("\(name): \(error). Try: \(name) --help")
+      Terminal.error("\(Terminal.program): \(error). Try: \(Terminal.program) --help")
       return usage
     }
   }
 
   /// Ends the process, and its threads where they are: exit(3) would first take the tables of OpenSSL and others away from
-  /// under a thread that is still at work with them.
+  /// under a thread that is still at work with them. Where output was lost, the status is ``failed``.
   public static func leave(_ status: Int32) -> Never {
     fflush(nil)
-    _exit(status)
+    _exit(Terminal.hasFailed ? failed : status)
   }
 }

@@ -6,9 +6,11 @@ enum Agent {
   static let usage = """
     posture-agent: would a person at this device have to prove who they are, and are its secrets locked behind that proof?
 
-    usage: posture-agent check [--root DIR] [--policy NAME|FILE] [--json | --junit | --token]
-                               [--service NAME]... [--user NAME]...
-           posture-agent run [--config FILE] [--alone] [--user USER] [--courier USER]
+    usage: posture-agent check [--root DIR] [--policy NAME|FILE] [--json | --junit] [--service NAME]... [--user NAME]...
+           posture-agent check --token [--root DIR] [--policy NAME|FILE] [--service NAME]... [--user NAME]...
+                               [--config FILE] [--folder DIR] [--socket PATH]
+           posture-agent run [--config FILE] [--user USER] [--courier USER]
+           posture-agent run --alone [--config FILE]
            posture-agent enroll [--name NAME] [--out FILE] [--new-keys] [--key file|tpm] [--tcti TCTI]
                                 [--config FILE] [--folder DIR] [--user USER] [--courier USER]
            posture-agent enroll --install BUNDLE [--config FILE] [--folder DIR] [--user USER] [--courier USER]

@@ -9,25 +9,34 @@ enum DeviceOptions {
   static let attesterUser = "posture-attest"
   static let courierUser = "posture"
 
-  /// The configuration, with what the command line says instead.
-  static func configuration(_ arguments: inout Arguments) throws(UsageError) -> AgentConfiguration {
+  /// What the command line may say instead of the configuration.
+  enum Place: String {
+    case folder = "--folder"
+    case socket = "--socket"
+  }
+
+  /// The configuration, with those places that the verb looks at.
+  static func configuration(
+    _ arguments: inout Arguments, _ places: Place...
+  ) throws(UsageError) -> AgentConfiguration {
     var configuration: AgentConfiguration
     let path = try arguments.option("--config")
     do throws(ConfigurationError) { configuration = try Configured.load(path) } catch {
       throw UsageError(error.description)
     }
-    configuration.state = try arguments.option("--folder") ?? configuration.state
-    configuration.socket = try arguments.option("--socket") ?? configuration.socket
+    for place in places {
+      guard let path = try arguments.option(place.rawValue) else { continue }
+      switch place {
+      case .folder: configuration.state = path
+      case .socket: configuration.socket = path
+      }
+    }
     return configuration
-  }
-
-  static func folder(_ arguments: inout Arguments) throws(UsageError) -> DeviceFolder {
-    DeviceFolder(try configuration(&arguments).state)
   }
 
   static func settings(_ arguments: inout Arguments) throws(UsageError) -> AttesterSettings {
     var settings = settings(
-      try configuration(&arguments), attester: try user(&arguments, "--user", attesterUser),
+      try configuration(&arguments, .folder, .socket), attester: try user(&arguments, "--user", attesterUser),
       courier: try user(&arguments, "--courier", courierUser))
     settings.root = try arguments.option("--root") ?? "/"
     if arguments.flag("--trusted-clock") { settings.trustsClock = true }

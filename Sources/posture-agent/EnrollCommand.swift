@@ -17,18 +17,17 @@ struct EnrollCommand {
   init(_ arguments: inout Arguments) throws(UsageError) {
     let attester = try DeviceOptions.user(&arguments, "--user", DeviceOptions.attesterUser)
     let courier = try DeviceOptions.user(&arguments, "--courier", DeviceOptions.courierUser)
-    enrolment = DeviceEnrolment(try DeviceOptions.folder(&arguments), attester: attester, courier: courier)
-    bundle = try arguments.option("--install")
-    out = try arguments.option("--out")
-    isRenewing = arguments.flag("--new-keys")
-    key = try Self.key(&arguments)
+    let folder = DeviceFolder(try DeviceOptions.configuration(&arguments, .folder).state)
+    enrolment = DeviceEnrolment(folder, attester: attester, courier: courier)
     self.attester = attester
-    name = try Self.name(&arguments)
+    bundle = try arguments.option("--install")
+    let asks = bundle == nil
+    out = asks ? try arguments.option("--out") : nil
+    isRenewing = asks && arguments.flag("--new-keys")
+    key = asks ? try Self.key(&arguments) : nil
+    name = asks ? try Self.name(&arguments) : nil
     try arguments.end()
     try DeviceOptions.demand(attester, courier)
-    guard bundle == nil || (out == nil && name == nil && !isRenewing && key == nil) else {
-      throw UsageError("--install goes with none of --name, --out, --new-keys and --key")
-    }
   }
 
   private static func key(_ arguments: inout Arguments) throws(UsageError) -> KeyWish? {

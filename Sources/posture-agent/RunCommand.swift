@@ -15,9 +15,9 @@ struct RunCommand {
 
   init(_ arguments: inout Arguments) throws(UsageError) {
     path = try arguments.option("--config")
-    attester = try DeviceOptions.user(&arguments, "--user", DeviceOptions.attesterUser)
-    courier = try DeviceOptions.user(&arguments, "--courier", DeviceOptions.courierUser)
     isAlone = arguments.flag("--alone")
+    attester = isAlone ? nil : try DeviceOptions.user(&arguments, "--user", DeviceOptions.attesterUser)
+    courier = isAlone ? nil : try DeviceOptions.user(&arguments, "--courier", DeviceOptions.courierUser)
     try arguments.end()
     if !isAlone { try DeviceOptions.demand(attester, courier) }
   }

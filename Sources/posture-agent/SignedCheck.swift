@@ -7,7 +7,10 @@ import PostureTerminal
 struct SignedCheck {
   private let settings: AttesterSettings
 
-  init(_ arguments: inout Arguments) throws(UsageError) { settings = try DeviceOptions.settings(&arguments) }
+  init(_ arguments: inout Arguments) throws(UsageError) {
+    settings = DeviceOptions.settings(
+      try DeviceOptions.configuration(&arguments, .folder, .socket), attester: nil, courier: nil)
+  }
 
   /// - Parameter isPlain: of this whole machine under the built-in policy, so that a running attester can be asked.
   func token(_ evidence: Evidence, _ policy: Policy, isPlain: Bool) throws(AttesterError) -> String {

@@ -9,7 +9,7 @@ struct StatusCommand {
   private let isJSON: Bool
 
   init(_ arguments: inout Arguments) throws(UsageError) {
-    socket = try DeviceOptions.configuration(&arguments).socket
+    socket = try DeviceOptions.configuration(&arguments, .socket).socket
     isJSON = arguments.flag("--json")
     try arguments.end()
   }

@@ -35,17 +35,14 @@ struct AcknowledgeVerb: Verb {
 
   init(_ arguments: inout Arguments) throws(UsageError) {
     history = try HistoryOption(&arguments)
-    let (why, by) = (try arguments.option("--why"), try arguments.option("--by"))
-    let isJSON = arguments.flag("--json")
     action =
-      arguments.flag("--list")
-      ? .list(json: isJSON) : try Self.acceptance(&arguments, by: by ?? Self.account, why: why)
+      arguments.flag("--list") ? .list(json: arguments.flag("--json")) : try Self.acceptance(&arguments)
     try arguments.end()
   }
 
-  private static func acceptance(
-    _ arguments: inout Arguments, by: String, why: String?
-  ) throws(UsageError) -> Action {
+  private static func acceptance(_ arguments: inout Arguments) throws(UsageError) -> Action {
+    let why = try arguments.option("--why")
+    let by = try arguments.option("--by") ?? account
     let text = try arguments.rest(1...1, "the device's name")[0]
     guard let device = Name(text) else { throw UsageError("\(text): not a name") }
     guard let why, (1...500).contains(why.utf8.count) else {

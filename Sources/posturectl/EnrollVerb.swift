@@ -11,11 +11,13 @@ struct EnrollVerb: Verb {
   static let summary = "sign the credential and certificate of a device that asks for it"
   static let help = """
     usage: posturectl enroll FILE|DIR [--name NAME] [--group GROUP]... [--days N] [--out FILE] [--replace]
-                             [--show] [--json] [--home DIR]
+                             [--json] [--home DIR]
+           posturectl enroll FILE|DIR --show [--json] [--home DIR]
 
     FILE is the request that `posture-agent enroll` printed; of a DIR every file *.request is taken. Shows each request,
     signs it, and writes the bundle that the device installs beside it (FILE.bundle, or --out FILE; - is standard output).
-    Compare the kid with the one that the device shows before you hand the bundle over.
+    Compare the kid with the one that the device shows before you hand the bundle over. A request that is refused is named,
+    and the others are taken; exit status 70.
 
       --name NAME      the device's name, instead of the one it asks for
       --group GROUP    groups it belongs to
@@ -34,13 +36,15 @@ struct EnrollVerb: Verb {
   init(_ arguments: inout Arguments) throws(UsageError) {
     var options = EnrolmentDesk.Options()
     home = try HomeOption(&arguments)
-    options.name = try arguments.name("--name")
-    options.groups = try arguments.names("--group")
-    options.life = try arguments.days("--days") ?? options.life
-    options.replaces = arguments.flag("--replace")
-    self.options = options
-    out = try arguments.option("--out")
     onlyShows = arguments.flag("--show")
+    if !onlyShows {
+      options.name = try arguments.name("--name")
+      options.groups = try arguments.names("--group")
+      options.life = try arguments.days("--days") ?? options.life
+      options.replaces = arguments.flag("--replace")
+    }
+    self.options = options
+    out = onlyShows ? nil : try arguments.option("--out")
     isJSON = arguments.flag("--json")
     path = try arguments.rest(1...1, "the request, a file or a folder of them,")[0]
   }
@@ -51,16 +55,27 @@ struct EnrollVerb: Verb {
     guard files.count == 1 || (options.name == nil && out == nil) else {
       throw UsageError("--name and --out are for one request; \(path) holds \(files.count)")
     }
+    var areAllTaken = true
     for file in files {
-      let request = try EnrolmentDesk.request(file)
-      show(request, file)
-      if !onlyShows { try enroll(request, file, desk) }
+      do { try take(file, desk) } catch {
+        Terminal.error("posturectl: \(error)")
+        areAllTaken = false
+      }
     }
-    return 0
+    return areAllTaken ? 0 : ExitStatus.failed
+  }
+
+  private func take(_ file: String, _ desk: EnrolmentDesk) throws {
+    let request = try EnrolmentDesk.request(file)
+    show(request, file)
+    if !onlyShows { try enroll(request, file, desk) }
   }
 
   private func enroll(_ request: EnrolmentRequest, _ file: String, _ desk: EnrolmentDesk) throws {
-    let bundle = try desk.enroll(request, options, at: Clock.wall)
+    let bundle: EnrolmentBundle
+    do { bundle = try desk.enroll(request, options, at: Clock.wall) } catch {
+      throw HomeError(.refused, "\(file): \(error)")
+    }
     if out == "-" { return Terminal.out(bundle.json.text) }
     let target = out ?? "\(file).bundle"
     try Home.write(bundle.json.text + "\n", to: target)

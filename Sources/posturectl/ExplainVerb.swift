@@ -17,8 +17,8 @@ struct ExplainVerb: Verb {
   private let isJSON: Bool
 
   init(_ arguments: inout Arguments) throws(UsageError) {
-    isJSON = arguments.flag("--json")
     let isList = arguments.flag("--list")
+    isJSON = !isList && arguments.flag("--json")
     codes = isList ? [] : try arguments.rest(1...1_000, "a code")
     try arguments.end()
   }

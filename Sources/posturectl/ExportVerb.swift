@@ -36,7 +36,7 @@ struct ExportVerb: Verb {
     if let device, try !store.knows(device) { return Posturectl.unknown(device) }
     try store.forEach(since: since, device: device) { record in
       Terminal.out(record.json.text)
-      return true
+      return !Terminal.isOutputLost
     }
     return 0
   }

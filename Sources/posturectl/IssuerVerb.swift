@@ -103,8 +103,8 @@ private final class OnlineIssuer {
       let version = try desk.keepTrust(at: now)
       isTrustUnpublished = isTrustUnpublished || version != nil
       guard isTrustUnpublished else { return }
-      let issuer = try IssuerDesk(home)
-      for publication in try issuer.publications() { try link.publish(publication) }
+      var issuer = try IssuerDesk(home)
+      try issuer.publish(over: link)
       isTrustUnpublished = false
       Terminal.out("published: trust document \(issuer.state.version)")
     }

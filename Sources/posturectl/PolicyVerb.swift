@@ -42,18 +42,20 @@ struct PolicyVerb: Verb {
     let policy = try policy()
     let audience: Audience = group.map { .group(site: home.site, $0) } ?? .site(home.site)
     let desk = PolicyDesk(home, usesRoot: usesRoot)
-    let token = try desk.sign(policy, for: audience, at: Clock.wall, life: life)
     guard publishes else {
-      Terminal.out(token)
+      Terminal.out(try desk.sign(policy, for: audience, at: Clock.wall, life: life))
       return 0
     }
-    try desk.publish(token, for: audience)
+    try desk.publish(policy, for: audience, at: Clock.wall, life: life)
     Terminal.out("published: policy \(policy.name) for \(group.map { "group \($0)" } ?? "site \(home.site)")")
     return 0
   }
 
   private func policy() throws -> Policy {
     if let shipped = Policy.shipped.first(where: { $0.name == source }) { return shipped }
-    return try Policy(json: try JSONParser.parse(try Input.text(source, cap: 65_536)))
+    let text = try Input.text(source, cap: 65_536)
+    do { return try Policy(json: try JSONParser.parse(text)) } catch {
+      throw HomeError(.damaged, "\(source): \(error)")
+    }
   }
 }

@@ -9,7 +9,8 @@ struct RecheckVerb: Verb {
   static let name = "recheck"
   static let summary = "ask devices for a report made now, and wait for the answers"
   static let help = """
-    usage: posturectl recheck --device D... | --group G | --all [--wait] [--timeout S] [--spread S] [--json]
+    usage: posturectl recheck --device D... | --group G | --all [--timeout S] [--spread S] [--json] [--home DIR]
+           posturectl recheck --wait --device D... | --group G | --all [--timeout S] [--spread S] [--json]
                               [--tokens DIR] [--home DIR]
 
     Sends a signed command. With --wait each answer is verified, and must echo this command's nonce; a device whose
@@ -45,7 +46,7 @@ struct RecheckVerb: Verb {
     target = try Self.target(&arguments)
     waits = arguments.flag("--wait")
     isJSON = arguments.flag("--json")
-    folder = try arguments.option("--tokens")
+    folder = waits ? try arguments.option("--tokens") : nil
     let spread = try arguments.number("--spread", in: 0...3_600)
     let timeout = try arguments.number("--timeout", in: 1...3_600) ?? 30 + (spread ?? 0)
     try arguments.end()
@@ -71,16 +72,17 @@ struct RecheckVerb: Verb {
 
   func run() throws -> Int32 {
     let home = try home.open()
+    if let folder { try Self.prepare(folder) }
     let recheck = try Recheck(home, as: Identity(.controller, in: home), target, options)
     try recheck.send()
     guard waits else { return sent(recheck.run) }
     let progress = ProgressLine(isOn: !isJSON)
     recheck.collect { run in progress.show { run.summary } }
     progress.clear()
-    if let folder { try keep(recheck.tokens, folder) }
     recheck.run.troubles.forEach { Terminal.error("posturectl: \($0)") }
     let table = RecheckTable(recheck.run)
     if isJSON { Terminal.out(table.json.text) } else { table.lines(width: Terminal.width).forEach(Terminal.out) }
+    if let folder { try keep(recheck.tokens, folder) }
     return recheck.run.exitStatus
   }
 
@@ -94,8 +96,14 @@ struct RecheckVerb: Verb {
     return 0
   }
 
+  /// Before anybody is asked: an answer that cannot be kept would be lost.
+  private static func prepare(_ folder: String) throws {
+    try Home.makeFolder(folder)
+    guard Folder.isFolder(folder) else { throw SystemError(ENOTDIR, doing: "keep tokens in", path: folder) }
+    guard access(folder, W_OK | X_OK) == 0 else { throw SystemError.current("keep tokens in", folder) }
+  }
+
   private func keep(_ tokens: [Name: String], _ folder: String) throws {
-    mkdir(folder, 0o700)
     for (name, token) in tokens { try Home.write(token + "\n", to: "\(folder)/\(name).jwt") }
   }
 }
@@ -108,7 +116,7 @@ final class ProgressLine {
   private var last = ""
   private var next: Int64 = 0
 
-  init(isOn: Bool) { self.isOn = isOn && isatty(2) == 1 }
+  init(isOn: Bool) { self.isOn = isOn && Terminal.isScreen(2) }
 
   func show(_ text: () -> String) {
     guard isOn, Clock.boottimeMilliseconds >= next else { return }

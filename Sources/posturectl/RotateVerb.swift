@@ -14,8 +14,9 @@ struct RotateVerb: Verb {
            posturectl rotate root [--root-key FILE] [--overlap DAYS] [--home DIR]
 
     The old and the new key are good at the same time, so nobody has to be told in time. The trust document that names the
-    new one is published before it is used. Take the old one back with `posturectl trust revoke KID` when it is not
-    needed any more.
+    new one is published before it is used. Take the old one of a controller or policy signer back with `posturectl trust
+    revoke KID` when it is not needed any more, that of an issuer with `posturectl trust revoke KID --issuer`. Nobody
+    obeys or believes a monitor: its old certificate reads at the broker until it ends.
 
       controller, policy, monitor
                   new signing and TLS keys in the role's folder
@@ -31,22 +32,21 @@ struct RotateVerb: Verb {
 
   private enum Target {
     case role(Role)
-    case issuer
-    case root(overlap: Int64)
+    case issuer(rootKey: String?)
+    case root(rootKey: String?, overlap: Int64)
   }
 
   private let home: HomeOption
   private let target: Target
-  private let rootKey: String?
 
   init(_ arguments: inout Arguments) throws(UsageError) {
     let word = arguments.verb()
     home = try HomeOption(&arguments)
-    rootKey = try arguments.option("--root-key")
-    let overlap = try arguments.days("--overlap")
     switch word.flatMap(Role.init(rawValue:)) {
-    case .root: target = .root(overlap: overlap ?? 90 * IssuerDesk.day)
-    case .issuer: target = .issuer
+    case .root:
+      let rootKey = try arguments.option("--root-key")
+      target = .root(rootKey: rootKey, overlap: try arguments.days("--overlap") ?? 90 * IssuerDesk.day)
+    case .issuer: target = .issuer(rootKey: try arguments.option("--root-key"))
     case .controller: target = .role(.controller)
     case .policy: target = .role(.policy)
     case .monitor: target = .role(.monitor)
@@ -60,18 +60,23 @@ struct RotateVerb: Verb {
     let desk = RotationDesk(home)
     let now = Clock.wall
     switch target {
-    case .role(let role): show(role, try desk.rotate(role, at: now) { try publish($0) })
-    case .issuer:
+    case .role(let role): show(role, try desk.rotate(role, at: now) { try publish(&$0) })
+    case .issuer(let rootKey):
       show(.issuer, try desk.rotateIssuer(rootKey: rootKey, at: now))
-      try publish(IssuerDesk(home))
-    case .root(let overlap):
+      try publish(home)
+    case .root(let rootKey, let overlap):
       show(.root, try desk.rotateRoot(rootKey: rootKey, overlap: overlap, at: now))
-      try publish(IssuerDesk(home))
+      try publish(home)
     }
     return 0
   }
 
-  private func publish(_ desk: IssuerDesk) throws {
+  private func publish(_ home: Home) throws {
+    var desk = try IssuerDesk(home)
+    try publish(&desk)
+  }
+
+  private func publish(_ desk: inout IssuerDesk) throws {
     try desk.publish()
     Terminal.out("published: trust document \(desk.state.version)")
   }

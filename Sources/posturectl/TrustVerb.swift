@@ -13,6 +13,7 @@ struct TrustVerb: Verb {
            posturectl trust publish [--home DIR]
            posturectl trust renew [--days N] [--no-publish] [--home DIR]
            posturectl trust revoke NAME|KID [--no-publish] [--home DIR]
+           posturectl trust revoke KID --issuer [--no-publish] [--home DIR]
 
     The trust document lists the controllers and policy signers that devices obey, and which keys are no longer good. It
     ends: from then on agents refuse commands and monitors show trustStale. Each change has a higher number; a lower one is
@@ -22,29 +23,30 @@ struct TrustVerb: Verb {
                 the key of a signer
       publish   bring it to the broker (retained)
       renew     sign the next one, for --days N (default: as before), and publish it
-      revoke    take back a device by its name or kid, or a controller, policy signer or issuer by its kid
+      revoke    take back a device, controller or policy signer by its name or kid; with --issuer an issuer by its kid,
+                and with it all that it signed: no list names issuers, so any kid is taken
     """
 
   private enum Action {
     case show(json: Bool)
     case publish
-    case renew(Int64?)
-    case revoke(String)
+    case renew(Int64?, publishes: Bool)
+    case revoke(String, isIssuer: Bool, publishes: Bool)
   }
 
   private let home: HomeOption
   private let action: Action
-  private let publishes: Bool
 
   init(_ arguments: inout Arguments) throws(UsageError) {
     let word = arguments.verb()
     home = try HomeOption(&arguments)
-    publishes = !arguments.flag("--no-publish")
     switch word {
     case "show": action = .show(json: arguments.flag("--json"))
     case "publish": action = .publish
-    case "renew": action = .renew(try arguments.days("--days"))
-    case "revoke": action = .revoke(try arguments.rest(1...1, "a name or kid")[0])
+    case "renew": action = .renew(try arguments.days("--days"), publishes: !arguments.flag("--no-publish"))
+    case "revoke":
+      let (publishes, isIssuer) = (!arguments.flag("--no-publish"), arguments.flag("--issuer"))
+      action = .revoke(try arguments.rest(1...1, "a name or kid")[0], isIssuer: isIssuer, publishes: publishes)
     case let word?: throw UsageError("trust \(word): not one of show, publish, renew, revoke")
     case nil: throw UsageError("trust: one of show, publish, renew, revoke is missing")
     }
@@ -56,19 +58,20 @@ struct TrustVerb: Verb {
     let now = Clock.wall
     switch action {
     case .show(let isJSON): return try TrustView(desk, at: now).show(json: isJSON)
-    case .publish: try publish(desk)
-    case .renew(let life):
+    case .publish: try publish(&desk)
+    case .renew(let life, let publishes):
       try desk.renew(at: now, life: life)
       Terminal.out("trust document \(desk.state.version) is good until \(Timestamp.text(now + desk.state.life))")
-      if publishes { try publish(desk) }
-    case .revoke(let who):
-      for revocation in try desk.revoke(who, at: now) { Terminal.out("revoked: \(revocation.text)") }
-      if publishes { try publish(desk) }
+      if publishes { try publish(&desk) }
+    case .revoke(let who, let isIssuer, let publishes):
+      let revocations = try isIssuer ? [desk.revokeIssuer(who, at: now)] : desk.revoke(who, at: now)
+      for revocation in revocations { Terminal.out("revoked: \(revocation.text)") }
+      if publishes { try publish(&desk) }
     }
     return 0
   }
 
-  private func publish(_ desk: IssuerDesk) throws {
+  private func publish(_ desk: inout IssuerDesk) throws {
     try desk.publish()
     Terminal.out("published: trust document \(desk.state.version)")
   }

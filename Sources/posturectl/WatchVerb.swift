@@ -12,11 +12,12 @@ struct WatchVerb: Verb {
     usage: posturectl watch [--sort state|name|age|since] [--state STATE]... [--group G] [--filter TEXT]
                             [--once] [--json] [--home DIR]
 
-    On a terminal: a table that follows the fleet (q ends, s changes the order). Elsewhere: one line for each change.
+    On a terminal: a table that follows the fleet (q ends, s changes the order). Elsewhere, and where TERM is dumb: one line
+    for each change.
     What a monitor noticed that keeps its history in the folder, and nobody has accepted yet (posturectl acknowledge), is
-    shown here too. POLICY shows "entry→kiosk" for a device that is not yet on the policy that was published for it. SINCE shows "≥5m"
-    where the verdict was not seen to change: it has been the same for at least so long. In JSON "since" is the change,
-    null where it was not seen, and "knownSince" the first time that the verdict is known to have been the same.
+    shown here too. POLICY shows "entry→kiosk" for a device that is not yet on the policy that was published for it. SINCE
+    shows "≥5m" where the verdict was not seen to change: it has been the same for at least so long. In JSON "since" is the
+    change, null where it was not seen, and "knownSince" the first time that the verdict is known to have been the same.
 
       --state STATE    only these: pass, fail, unknown, stale, silent, cloned, ageUnproven, trustStale, awaitingKey,
                        equivocation, chainBroken, revoked, unverifiable
@@ -65,7 +66,7 @@ struct WatchVerb: Verb {
       watch.close()
       return once(watch)
     }
-    if isatty(1) == 1, !isJSON { return LiveTable(selection).run(&watch) }
+    if Terminal.isScreen(1), !isJSON { return LiveTable(selection).run(&watch) }
     follow(&watch)
     return 0
   }
@@ -86,7 +87,7 @@ struct WatchVerb: Verb {
   private func follow(_ watch: inout FleetWatch) {
     var changes = RowChanges()
     Stop.onSignals()
-    while !Stop.isAsked {
+    while !Stop.isAsked && !Terminal.isOutputLost {
       let now = Clock.wall
       for row in selection.apply(to: changes.take(watch.rows(at: now))) {
         Terminal.out(isJSON ? row.json.text : FleetLine.text(row, at: now))

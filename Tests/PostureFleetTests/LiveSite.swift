@@ -60,6 +60,16 @@ final class LiveSite {
     return try command.run()
   }
 
+  /// What the broker keeps on a topic below the site.
+  func retained(_ topic: String) throws -> String? {
+    let link = try OperatorLink(home, as: .monitor, subscribe: ["\(Topic.prefix)/\(home.site)/\(topic)"])
+    try link.waitOnline()
+    defer { link.close() }
+    var text: String?
+    _ = try link.gather { text = String(decoding: $0.payload, as: UTF8.self) }
+    return text
+  }
+
   /// Enrolled, not started. `replaces`: with new keys, beside the ones it had.
   func device(_ name: String, groups: [String] = [], replaces: Bool = false) throws -> SimulatedDevice {
     let files = folder.file(name)

@@ -131,8 +131,9 @@ import Testing
       #expect(observers.standing(first) == .good && observers.standing(second) == .good)
       #expect(observers.obeys(try Identity(.controller, in: home)))
       var desk = try IssuerDesk(home)
-      #expect(throws: HomeError.self) { try desk.revoke(change.new, at: now) }
-      _ = try desk.revoke(change.old, at: now)
+      #expect(throws: HomeError.self) { try desk.revoke(change.old, at: now) }
+      #expect(throws: HomeError.self) { try desk.revokeIssuer(change.new, at: now) }
+      _ = try desk.revokeIssuer(change.old, at: now)
       try observers.hear(desk)
       #expect(observers.standing(first) == .revoked && observers.standing(second) == .good)
     }

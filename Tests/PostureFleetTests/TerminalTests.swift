@@ -8,13 +8,13 @@ import Testing
 /// What a person sees who sits before it: the live table and the progress of a recheck, on a real terminal.
 @Suite(.serialized, .enabled(if: Broker.isInstalled)) struct TerminalTests {
   /// Runs posturectl on a terminal of 80 columns.
-  private func onTerminal(_ site: LiveSite, seconds: Int, keys: String, _ words: String...) throws -> (
-    status: Int32, text: String
-  ) {
+  private func onTerminal(
+    _ site: LiveSite, seconds: Int, keys: String, term: String = "xterm", _ words: String...
+  ) throws -> (status: Int32, text: String) {
     var command = Command(
       "/usr/bin/python3",
       [
-        Repository.path("Tests/terminal.py"), "80", "24", "\(seconds)", keys,
+        Repository.path("Tests/terminal.py"), "80", "24", "\(seconds)", keys, "/usr/bin/env", "TERM=\(term)",
         Path.join(Repository.products, "posturectl"),
       ]
         + words + ["--home", site.home.folder])
@@ -65,6 +65,21 @@ import Testing
     // The other screen is left, the cursor is back.
     #expect(text.hasSuffix("\u{1B}[?1049l"))
     devices.forEach { $0.stop() }
+  }
+
+  @Test func `a terminal that knows no escape codes gets plain lines`() throws {
+    let site = try LiveSite()
+    let device = try site.device("edge-1")
+    device.change { $0 = .healthy }
+    try device.start()
+    let watch = try onTerminal(site, seconds: 10, keys: "\u{3}", term: "dumb", "watch")
+    #expect(watch.status == 0)
+    #expect(watch.text.contains(" edge-1 pass (entry) online\n"))
+    let recheck = try onTerminal(site, seconds: 10, keys: "", term: "dumb", "recheck", "--all", "--wait")
+    #expect(recheck.status == 0)
+    #expect(recheck.text.contains("\nedge-1  pass (entry)"))
+    #expect(!(watch.text + recheck.text).contains("\u{1B}"))
+    device.stop()
   }
 
   @Test func `without a terminal watch says each change in a line, for those that were chosen`() throws {

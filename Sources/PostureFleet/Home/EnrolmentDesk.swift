@@ -34,7 +34,9 @@ public struct EnrolmentDesk {
   /// A request as its file holds it, with its own signature checked.
   public static func request(_ file: String) throws -> EnrolmentRequest {
     let text = try Home.read(text: file)
-    return try EnrolmentRequest(Array(text.utf8.filter { $0 != 0x0A && $0 != 0x0D }))
+    do { return try EnrolmentRequest(Array(text.utf8.filter { $0 != 0x0A && $0 != 0x0D })) } catch {
+      throw HomeError(.damaged, "\(file): \(error)")
+    }
   }
 
   /// Signs credential and certificate, and remembers the device.

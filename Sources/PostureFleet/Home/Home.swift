@@ -41,6 +41,7 @@ public struct Home: Sendable {
     public static let rootKey = "root/root.key"
     public static let authority = "tls/ca.pem"
     public static let authorityKey = "tls/ca.key"
+    static let trustFolder = "trust"
     public static let trust = "trust/trust.jwt"
     public static let trustState = "trust/state.json"
     public static let devices = "devices"
@@ -87,10 +88,19 @@ public struct Home: Sendable {
   }
 
   /// Makes a folder, 0700; one that is there is left as it is.
-  static func makeFolder(_ path: String) throws(HomeError) {
+  public static func makeFolder(_ path: String) throws(HomeError) {
     guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
       throw HomeError(.system, SystemError.current("make folder", path).description)
     }
+  }
+
+  /// Runs `body` alone among all processes that change what is in `folder`: what it reads there is true until it has
+  /// written. One inside another for the same folder never ends.
+  func locked<Result>(_ folder: String, _ body: () throws -> Result) throws -> Result {
+    let file = path("\(folder)/lock")
+    let lock = try Descriptor.open(file, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
+    try retrying("lock", file) { flock(lock.number, LOCK_EX) }
+    return try withExtendedLifetime(lock) { try body() }
   }
 
   /// Where the monitor keeps its history, its folder made.

@@ -65,8 +65,22 @@ public struct IssuerDesk {
 
   // MARK: The trust document
 
-  /// Signs the next version and keeps it; ``publications()`` brings it to the broker.
-  public mutating func renew(at now: Int64, life: Int64? = nil) throws(HomeError) {
+  /// Signs the next version and keeps it; ``publish()`` brings it to the broker.
+  public mutating func renew(at now: Int64, life: Int64? = nil) throws {
+    try changing { desk in try desk.signNext(at: now, life: life) }
+  }
+
+  /// Upon what the folder says by now: another process may have signed since this desk was opened.
+  private mutating func changing<Result>(_ body: (inout IssuerDesk) throws -> Result) throws -> Result {
+    let home = home
+    return try home.locked(Home.File.trustFolder) {
+      self = try IssuerDesk(home)
+      return try body(&self)
+    }
+  }
+
+  /// For whoever has the folder locked.
+  mutating func signNext(at now: Int64, life: Int64? = nil) throws(HomeError) {
     state.life = life ?? state.life
     state.version += 1
     state.revokedKeys.removeAll { $0.expires <= now }
@@ -150,12 +164,19 @@ public struct IssuerDesk {
     case authority(name: String, kid: String)
   }
 
-  /// Takes back a device's key, or that of a controller, policy signer or issuer. `who` is a name or a kid.
-  public mutating func revoke(_ who: String, at now: Int64) throws(HomeError) -> [Revocation] {
+  /// Takes back a device's key, or that of a controller or policy signer. `who` is a name or a kid.
+  public mutating func revoke(_ who: String, at now: Int64) throws -> [Revocation] {
+    try changing { desk in try desk.takeBack(who, at: now) }
+  }
+
+  private mutating func takeBack(_ who: String, at now: Int64) throws(HomeError) -> [Revocation] {
     let devices = try DeviceRecord.all(in: home).filter { $0.name.description == who || $0.kid == who }
     let revocations = devices.isEmpty ? try revokeAuthority(who, at: now) : devices.map { revoke($0) }
-    guard !revocations.isEmpty else { throw HomeError(.missing, "\(who): no device or authority of this name or kid") }
-    try renew(at: now)
+    guard !revocations.isEmpty else {
+      throw HomeError(
+        .missing, "\(who): no device, and no controller or policy signer that is obeyed, has this name or kid")
+    }
+    try signNext(at: now)
     return revocations
   }
 
@@ -176,13 +197,20 @@ public struct IssuerDesk {
       state.revokedAuthorities.append(kid)
       found.append(.authority(name: name, kid: kid))
     }
-    // An issuer is not on the list: its kid is enough.
-    guard found.isEmpty, who.utf8.count == 43, Base64URL.decode(who) != nil else { return found }
-    guard who != issuer.key.publicKey.kid else {
-      throw HomeError(.refused, "this is the issuer's own key: another issuer has to revoke it")
+    return found
+  }
+
+  /// Takes back another issuer's key. Issuers are on no list, so any kid is one.
+  public mutating func revokeIssuer(_ kid: String, at now: Int64) throws -> Revocation {
+    guard kid.utf8.count == 43, Base64URL.decode(kid) != nil else { throw HomeError(.refused, "\(kid): not a kid") }
+    return try changing { desk in
+      guard kid != desk.issuer.key.publicKey.kid else {
+        throw HomeError(.refused, "this is the issuer's own key: another issuer has to revoke it")
+      }
+      if !desk.state.revokedAuthorities.contains(kid) { desk.state.revokedAuthorities.append(kid) }
+      try desk.signNext(at: now)
+      return .authority(name: "issuer", kid: kid)
     }
-    state.revokedAuthorities.append(who)
-    return [.authority(name: "issuer", kid: who)]
   }
 
   // MARK: Publishing
@@ -200,15 +228,18 @@ public struct IssuerDesk {
   }
 
   /// Brings them there.
-  public func publish() throws(LinkError) {
+  public mutating func publish() throws {
     let link = try OperatorLink(home, as: .issuer, subscribe: [])
     try link.waitOnline()
-    let publications: [Publication]
-    do throws(HomeError) { publications = try self.publications() } catch {
-      throw LinkError(description: error.description)
-    }
-    for publication in publications { try link.publish(publication) }
+    try publish(over: link)
     link.close()
+  }
+
+  /// One at a time: what was signed before must not take the place of what another process has just published.
+  public mutating func publish(over link: OperatorLink) throws {
+    try changing { desk in
+      for publication in try desk.publications() { try link.publish(publication) }
+    }
   }
 
   private func publication(_ topic: Topic, _ kind: TokenKind, _ token: String) -> Publication {

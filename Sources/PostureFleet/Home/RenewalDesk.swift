@@ -50,9 +50,11 @@ public struct RenewalDesk {
 
   /// Signs the next trust document where less than a third of the life of the present one is left. Gives its version.
   public func keepTrust(at now: Int64) throws -> Int64? {
-    var desk = try IssuerDesk(home)
-    guard try desk.store(at: now).needsRenewal(at: Moment(now)) else { return nil }
-    try desk.renew(at: now)
-    return desk.state.version
+    try home.locked(Home.File.trustFolder) {
+      var desk = try IssuerDesk(home)
+      guard try desk.store(at: now).needsRenewal(at: Moment(now)) else { return nil }
+      try desk.signNext(at: now)
+      return desk.state.version
+    }
   }
 }

@@ -21,21 +21,35 @@ public struct RotationDesk {
   /// New keys for a controller, policy signer or monitor. They are made and authorized first, then `publish` has to bring
   /// the trust document to the broker, and only then do they take the place of the old ones. Where it fails, the next
   /// call goes on from there.
-  public func rotate(_ role: Role, at now: Int64, publish: (IssuerDesk) throws -> Void) throws -> Change {
+  public func rotate(_ role: Role, at now: Int64, publish: (inout IssuerDesk) throws -> Void) throws -> Change {
     guard [.controller, .policy, .monitor].contains(role) else {
       throw HomeError(.refused, "\(role.rawValue): its key is not changed this way")
     }
     let files = RoleFiles(home: home, role: role)
-    let old = try Identity(role, in: home)
+    let change = try locked { try authorize(files, at: now) }
+    if role != .monitor {
+      var desk = try IssuerDesk(home)
+      try publish(&desk)
+    }
+    try locked {
+      // Another process may have done it meanwhile.
+      if try files.next()?.key.kid == change.new { try files.activate() }
+    }
+    return change
+  }
+
+  private func locked<Result>(_ body: () throws -> Result) throws -> Result {
+    try home.locked(Home.File.trustFolder, body)
+  }
+
+  /// The new keys beside the old ones, and in the next trust document where the role is one that it names.
+  private func authorize(_ files: RoleFiles, at now: Int64) throws -> Change {
+    let old = try Identity(files.role, in: home)
     var desk = try IssuerDesk(home)
     let end = try desk.grant(old.credential, at: now).expires
     if try files.next() == nil { try prepare(files, old, desk, at: now) }
-    guard let next = try files.next() else { throw HomeError(.damaged, "\(role.rawValue): no new key") }
-    if role != .monitor {
-      if desk.authorize(next.credential) { try desk.renew(at: now) }
-      try publish(desk)
-    }
-    try files.activate()
+    guard let next = try files.next() else { throw HomeError(.damaged, "\(files.role.rawValue): no new key") }
+    if files.role != .monitor, desk.authorize(next.credential) { try desk.signNext(at: now) }
     return Change(old: old.key.publicKey.kid, new: next.key.kid, oldUntil: end)
   }
 
@@ -62,6 +76,10 @@ public struct RotationDesk {
   /// A new issuer, signed by the root. What the old one signed stays good until that ends or is revoked, and devices ask
   /// for a new credential once a trust document names the new issuer.
   public func rotateIssuer(rootKey: String? = nil, at now: Int64) throws -> Change {
+    try locked { try replaceIssuer(rootKey, at: now) }
+  }
+
+  private func replaceIssuer(_ rootKey: String?, at now: Int64) throws -> Change {
     let old = try Identity(.issuer, in: home)
     let desk = try IssuerDesk(home)
     let root = try root(rootKey, desk, at: now)
@@ -81,6 +99,10 @@ public struct RotationDesk {
   /// A new root, which the old one names as its successor; the old one stays good for `overlap` seconds. The issuer keeps
   /// its key and gets a credential of the new root.
   public func rotateRoot(rootKey: String? = nil, overlap: Int64, at now: Int64) throws -> Change {
+    try locked { try replaceRoot(rootKey, overlap: overlap, at: now) }
+  }
+
+  private func replaceRoot(_ rootKey: String?, overlap: Int64, at now: Int64) throws -> Change {
     let desk = try IssuerDesk(home)
     let file = rootKey ?? home.path(Home.File.rootKey)
     let next = "\(file).next"
@@ -115,7 +137,7 @@ public struct RotationDesk {
 
   private func renew(at now: Int64) throws {
     var desk = try IssuerDesk(home)
-    try desk.renew(at: now)
+    try desk.signNext(at: now)
   }
 
   /// The key of the newest root.

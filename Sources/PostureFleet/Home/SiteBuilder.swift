@@ -30,30 +30,45 @@ public struct SiteBuilder {
   /// Roles that act on the operators' listener, each with a folder of its own.
   public static let roles: [Role] = [.issuer, .controller, .policy, .monitor]
 
+  /// Below the site's folder: what is made goes to its place when all of it is there.
+  private static let draft = ".init"
+
+  /// The draft.
   private let home: Home
+  /// Where it will be.
+  private let place: Home
   private let options: Options
   private let now: Int64
 
-  /// Fills `folder`, which must be empty or not be there.
+  /// Fills `folder`, which must be empty, or hold only what an interrupted call left, or not be there.
   @discardableResult
   public static func build(_ folder: String, _ options: Options, at now: Int64) throws -> Home {
     let folder = Home.absolute(folder)
-    guard Home.names(in: folder).isEmpty else { throw HomeError(.exists, "\(folder): not empty") }
+    guard Home.names(in: folder).allSatisfy({ $0 == draft }) else { throw HomeError(.exists, "\(folder): not empty") }
     let settings = Settings(
       site: options.site, host: options.hosts[0], devicePort: UInt16(options.deviceListener.port),
       operatorPort: UInt16(options.operatorListener.port), serverName: options.hosts[0])
-    let builder = SiteBuilder(home: Home(folder: folder, settings: settings), options: options, now: now)
-    try builder.build()
-    return builder.home
+    let builder = SiteBuilder(Home(folder: folder, settings: settings), options, at: now)
+    builder.removeDraft()
+    do {
+      try builder.build()
+      try builder.move()
+    } catch {
+      builder.removeDraft()
+      throw error
+    }
+    return builder.place
   }
 
-  private init(home: Home, options: Options, now: Int64) {
-    self.home = home
+  private init(_ place: Home, _ options: Options, at now: Int64) {
+    self.place = place
+    home = Home(folder: place.path(Self.draft), settings: place.settings)
     self.options = options
     self.now = now
   }
 
   private func build() throws {
+    try Home.makeFolder(place.folder)
     for name in ["", "root", "tls", "trust", "devices", "broker", "broker/data"] + Self.roles.map(\.rawValue) {
       try Home.makeFolder(home.path(name))
     }
@@ -67,8 +82,17 @@ public struct SiteBuilder {
     }
     try makeBroker(authority)
     try makeTrust(authorized)
-    // Last: a folder with settings is a whole one.
     try Home.write(home.settings.json.text, to: home.path(Settings.file))
+  }
+
+  private func removeDraft() { _ = try? Directory.remove(home.folder) }
+
+  private func move() throws {
+    // Settings last: a folder with them is a whole one.
+    for name in Home.names(in: home.folder).filter({ $0 != Settings.file }) + [Settings.file] {
+      try retrying("rename", place.path(name)) { rename(home.path(name), place.path(name)) }
+    }
+    try retrying("remove", home.folder) { rmdir(home.folder) }
   }
 
   private func makeRoot() throws -> Root {
@@ -119,7 +143,7 @@ public struct SiteBuilder {
     try Home.write(try certificate.pem(), to: "\(folder)/broker.pem")
     try Home.write(try authority.certificate.pem(), to: "\(folder)/ca.pem")
     let configuration = BrokerConfiguration(
-      site: options.site, folder: folder, deviceListener: options.deviceListener,
+      site: options.site, folder: place.path(Home.File.broker), deviceListener: options.deviceListener,
       operatorListener: options.operatorListener, user: geteuid() == 0 ? "root" : nil)
     try Home.write(configuration.main, to: "\(folder)/\(BrokerConfiguration.file)")
     try Home.write(configuration.devices, to: "\(folder)/\(BrokerConfiguration.deviceRules)")

@@ -55,6 +55,15 @@ public struct PolicyBoard: Sendable {
     return claims.expires.map { $0 > now } ?? true ? claims : nil
   }
 
+  /// The version in force; nil where nothing is known to be published.
+  func version(for audience: Audience) -> Int64? {
+    switch audience {
+    case .site: site?.version
+    case .group(_, let group): groups[group.description]?.version
+    case .device: nil
+    }
+  }
+
   /// The policy that a device of these groups should be on; nil: none was published, or its groups disagree.
   private func expected(_ memberships: [String]) -> Entry? {
     let own = memberships.compactMap { groups[$0] }

@@ -7,8 +7,8 @@ extension JSONParser.Limits {
     var limits = message
     limits.excerpt = .all(but: [
       "evidence": .only([
-        "verdict": nil, "policy": nil, "checks": .only(["check": nil, "result": nil, "required": nil]),
-        "findings": .only(["code": nil, "severity": nil, "subject": nil, "observed": nil, "since": nil]),
+        "verdict": nil, "policy": nil, "checks": nil,
+        "findings": .only(["id": nil, "code": nil, "severity": nil, "subject": nil, "observed": nil]),
       ])
     ])
     return limits

@@ -1,4 +1,5 @@
 import Posture
+import PostureTerminal
 
 /// A report's evidence as far as it is of the shape that this version knows: `schemas/report.schema.json`. A device can
 /// sign what it likes; page, API and terminal get nothing else, and are told what that leaves out.
@@ -75,7 +76,7 @@ private indirect enum Part: Sendable {
   ) -> Sifted? {
     var (known, unknown) = ([JSON.Member](), [String]())
     for member in members {
-      let here = (place.isEmpty ? "" : place + "/") + FleetTable.shortened(member.name, to: 40)
+      let here = (place.isEmpty ? "" : place + "/") + Columns.shortened(member.name, to: 40)
       let sifted = (parts[member.name]?.0 ?? others)?.sift(member.value, at: here)
       if let sifted { known.append(JSON.Member(member.name, sifted.json)) }
       unknown += sifted?.unknown ?? [here]

@@ -27,7 +27,7 @@ public struct FleetTable {
     var table = Table("DEVICE", "STATE", "POLICY", "SINCE", "AGE", "ON", "WHY")
     for row in rows {
       table.add(
-        Table.Cell(Self.shortened(row.name, to: 24)), Table.Cell(row.standing.text, row.standing.colour),
+        Table.Cell(Columns.shortened(row.name, to: 24)), Table.Cell(row.standing.text, row.standing.colour),
         Table.Cell(policy(row)), since(row), age(row), Table.Cell(row.isOnline.map { $0 ? "yes" : "no" } ?? "?"),
         Table.Cell(row.why))
     }
@@ -37,10 +37,10 @@ public struct FleetTable {
   private var narrow: Table {
     var table = Table("DEVICE", "STATE (POLICY)", "SINCE", "AGE", "WHY")
     for row in rows {
-      let state = Self.shortened("\(row.standing.text) (\(policy(row)))", to: 22)
+      let state = Columns.shortened("\(row.standing.text) (\(policy(row)))", to: 22)
       let why = (row.isOnline == false ? "offline; " : "") + row.why
       table.add(
-        Table.Cell(Self.shortened(row.name, to: 16)), Table.Cell(state, row.standing.colour), since(row), age(row),
+        Table.Cell(Columns.shortened(row.name, to: 16)), Table.Cell(state, row.standing.colour), since(row), age(row),
         Table.Cell(why))
     }
     return table
@@ -50,12 +50,8 @@ public struct FleetTable {
   private func age(_ row: DeviceRow) -> Table.Cell { Table.Cell(row.age.map(Span.text) ?? "-") }
 
   private func policy(_ row: DeviceRow) -> String {
-    let name = Self.shortened(row.policy ?? "-", to: 10)
-    return row.duePolicy.map { "\(name)→\(Self.shortened($0, to: 10))" } ?? name
-  }
-
-  static func shortened(_ text: String, to count: Int) -> String {
-    text.count <= count ? text : text.prefix(count - 1) + "…"
+    let name = Columns.shortened(row.policy ?? "-", to: 10)
+    return row.duePolicy.map { "\(name)→\(Columns.shortened($0, to: 10))" } ?? name
   }
 }
 
