@@ -11,7 +11,9 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
       device TEXT NOT NULL, digest TEXT NOT NULL, issued INTEGER NOT NULL, received INTEGER NOT NULL,
       verdict TEXT, token TEXT NOT NULL
     """
-  static let isCredential = "typ = '\(TokenKind.credential.rawValue)'"
+  /// Never by a question mark: for an index of some kinds only, SQLite would plan a statement anew with each value.
+  static func isOf(_ kind: TokenKind) -> String { "typ = '\(kind.rawValue)'" }
+  static let isCredential = isOf(.credential)
   static let schema = """
     CREATE TABLE IF NOT EXISTS message (\(messageColumns), UNIQUE (kid, typ, chain, seq));
     CREATE TABLE IF NOT EXISTS contradiction (\(messageColumns), UNIQUE (kid, typ, chain, seq, digest));
@@ -32,7 +34,8 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
   let database: Database
   private let add: Statement
   private let addContradiction: Statement
-  private let digest: Statement
+  /// By the kind of message.
+  private let digest: [TokenKind: Statement]
   /// The last report of a verdict, and the first after another: asked for every device of a fleet at once, so each is
   /// one look into an index.
   private let last: Statement
@@ -45,21 +48,26 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
       let insert = "(\(Self.columns)) VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"
       add = try database.prepare("INSERT INTO message \(insert)")
       addContradiction = try database.prepare("INSERT INTO contradiction \(insert)")
-      let ofVerdict = "rowid FROM message WHERE device = ?1 AND typ = ?2 AND verdict = ?3"
+      let ofVerdict = "rowid FROM message WHERE device = ?1 AND \(Self.isOf(.report)) AND verdict = ?2"
       last = try database.prepare("SELECT received, \(ofVerdict) ORDER BY received DESC, rowid DESC LIMIT 1")
       let isSeen = """
         EXISTS (SELECT 1 FROM message earlier WHERE earlier.kid = message.kid AND earlier.typ = message.typ
           AND earlier.chain = '' AND earlier.seq = message.seq - 1)
         """
       first = try database.prepare(
-        "SELECT issued, \(isSeen), \(ofVerdict) AND (received, rowid) > (?4, ?5) ORDER BY received, rowid LIMIT 1")
+        "SELECT issued, \(isSeen), \(ofVerdict) AND (received, rowid) > (?3, ?4) ORDER BY received, rowid LIMIT 1")
       // The pluses leave it to the index of (kid, typ, chain, seq), whose last row it mostly is.
       newest = try database.prepare(
         """
-        SELECT MAX(seq) FROM message WHERE kid = ?1 AND typ = ?2 AND chain = '' AND +device = ?3
-          AND +received > COALESCE((SELECT MAX(at) FROM remark WHERE device = ?3 AND what = ?4), -1)
+        SELECT MAX(seq) FROM message WHERE kid = ?1 AND \(Self.isOf(.report)) AND chain = '' AND +device = ?2
+          AND +received > COALESCE((SELECT MAX(at) FROM remark WHERE device = ?2 AND what = ?3), -1)
         """)
-      digest = try database.prepare("SELECT digest FROM message WHERE kid = ? AND typ = ? AND chain = ? AND seq = ?")
+      var digest: [TokenKind: Statement] = [:]
+      for kind in [TokenKind.report, .event, .credential] {
+        digest[kind] = try database.prepare(
+          "SELECT digest FROM message WHERE kid = ? AND \(Self.isOf(kind)) AND chain = ? AND seq = ?")
+      }
+      self.digest = digest
     } catch { throw HistoryError(error) }
   }
 
@@ -76,7 +84,7 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
   private func insert(_ record: HistoryRecord) throws(SQLiteError) -> Insertion {
     // After a restart nearly all are duplicates: the broker has kept what was stored before.
     var known: Bool?
-    try digest.run([.text(record.kid), .text(record.kind.rawValue), .text(record.chain), .integer(record.seq)]) {
+    try digest[record.kind]?.run([.text(record.kid), .text(record.chain), .integer(record.seq)]) {
       known = $0.text(0) == record.digest
       return false
     }
@@ -109,7 +117,7 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
   public func gaps(of device: Name) throws(HistoryError) -> [HistoryGap] {
     func all(_ kind: TokenKind, _ order: String) throws(HistoryError) -> [HistoryRecord] {
       var records: [HistoryRecord] = []
-      try select("WHERE device = ? AND typ = ? \(order)", [.text(device.description), .text(kind.rawValue)]) {
+      try select("WHERE device = ? AND \(Self.isOf(kind)) \(order)", [.text(device.description)]) {
         records.append($0)
         return true
       }
@@ -138,7 +146,7 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
   func lastReports(of device: String) throws(SQLiteError) -> [Verdict: Arrival] {
     var reports: [Verdict: Arrival] = [:]
     for verdict in Verdict.allCases {
-      try last.run([.text(device), .text(TokenKind.report.rawValue), .text(verdict.rawValue)]) { row in
+      try last.run([.text(device), .text(verdict.rawValue)]) { row in
         reports[verdict] = Arrival(received: row.integer(0), row: row.integer(1))
         return false
       }
@@ -153,8 +161,7 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
     let before = reports.filter { $0.key != verdict }.values.max() ?? Arrival(received: -1, row: -1)
     var first: (issued: Int64, isSeen: Bool, row: Int64)?
     try self.first.run([
-      .text(device), .text(TokenKind.report.rawValue), .text(verdict.rawValue), .integer(before.received),
-      .integer(before.row),
+      .text(device), .text(verdict.rawValue), .integer(before.received), .integer(before.row),
     ]) { row in
       first = (row.integer(0), row.integer(1) == 1, row.integer(2))
       return false
@@ -165,9 +172,7 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
   public func newestReport(of device: Name, by kid: String) throws(HistoryError) -> Int64? {
     var number: Int64 = 0
     do throws(SQLiteError) {
-      try newest.run([
-        .text(kid), .text(TokenKind.report.rawValue), .text(device.description), .text(HistoryRemark.acknowledged),
-      ]) { row in
+      try newest.run([.text(kid), .text(device.description), .text(HistoryRemark.acknowledged)]) { row in
         number = row.integer(0)
         return false
       }

@@ -26,8 +26,6 @@ public struct UnverifiedToken: Sendable {
   /// How many of the bytes were signed.
   let signed: Int
 
-  /// ``Token/digest``.
-  public var digest: String { SHA256.text(of: payload) }
 
   /// The claims are parsed only once the signature is known to be good.
   public func verified(
