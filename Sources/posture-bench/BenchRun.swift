@@ -117,7 +117,8 @@ enum BenchRun {
         status = ExitStatus.failed
       }
     }
-    if !isJSON { table.lines().forEach(Terminal.out) }
+    // A figure stays on its line, in a log as well.
+    if !isJSON { table.lines(width: .max).forEach(Terminal.out) }
     return status
   }
 
