@@ -55,6 +55,15 @@ struct JSONTests {
     }
   }
 
+  @Test(arguments: 0..<20)
+  func `a name is not that of which it is the beginning`(length: Int) throws {
+    for longer in [1, 255, 256, 257, 512] {
+      let name = String(repeating: "n", count: length)
+      let text = "{\"\(name)\":0,\"\(name + String(repeating: "n", count: longer))\":0}"
+      #expect(try JSONParser.parse(text).members?.count == 2, "\(length) and \(longer) more")
+    }
+  }
+
   /// Every length around the eight bytes that are looked at together, and every byte at every place of them.
   @Test func `a text ends where it ends`() throws {
     var wrong: [[UInt8]] = []

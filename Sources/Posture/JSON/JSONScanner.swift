@@ -23,7 +23,8 @@ struct JSONScanner {
   private struct Name {
     var start: UInt32
     var count: UInt32
-    /// Tells nearly all plain texts apart at once: the first seven bytes and the length. ``odd`` of all others.
+    /// Tells nearly all plain texts apart at once: the first seven bytes, and of the length the lowest. ``odd`` of all
+    /// others.
     var key: UInt64
 
     static let odd: UInt64 = 0
@@ -193,7 +194,7 @@ struct JSONScanner {
   @inline(never)
   private func isSame(_ one: Name, _ other: Name) -> Bool {
     if one.key != Name.odd, other.key != Name.odd {
-      return one.count < 8 || bytes(of: one.spelling).elementsEqual(bytes(of: other.spelling))
+      return bytes(of: one.spelling).elementsEqual(bytes(of: other.spelling))
     }
     return text(of: one.spelling) == text(of: other.spelling)
   }
