@@ -14,8 +14,9 @@ struct AcknowledgeVerb: Verb {
 
     chainBroken, equivocation and cloned stay on a device until somebody has looked into them, over restarts of the
     monitor too; so does the warning that a device declared events lost. This accepts everything that has been noticed
-    of the device so far. The monitor takes it within a second, or at its next start. What was noticed, who accepted it
-    and why are kept: see posturectl history. Messages that contradict each other are kept both, see posturectl export.
+    of the device so far; one whose state was put back may use the numbers of before again. The monitor takes it within
+    a second, or at its next start. What was noticed, who accepted it and why are kept: see posturectl history. Messages
+    that contradict each other are kept both, see posturectl export.
 
       --why TEXT       what you found out
       --by NAME        who you are (default: the account that runs this)

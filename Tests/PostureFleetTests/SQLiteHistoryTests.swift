@@ -85,6 +85,36 @@ import Testing
     }
   }
 
+  @Test func `what an operator accepted is contradicted by nothing that comes after it`() throws {
+    try withHistory { history in
+      let name = Name("edge-1")!
+      let first = try history.insert([record(1, received: 50), record(2, received: 50), record(3, received: 50)])
+      #expect(first == [.inserted, .inserted, .inserted])
+      let restored = try history.insert([record(1, digest: "e", received: 55)])
+      #expect(restored == [.conflict])
+      _ = try history.add(HistoryRemark(device: name, at: 60, by: "ann", kind: .acknowledged(why: "put back")))
+      // Its numbers began anew; both messages are kept.
+      let later = try history.insert([record(2, digest: "e", received: 70), record(3, digest: "e", received: 70)])
+      #expect(later == [.inserted, .inserted])
+      let again = try history.insert([record(2, digest: "e", received: 71)])
+      #expect(again == [.duplicate])
+      var open = try history.openBreaches()
+      #expect(open.isEmpty)
+      let kept = try history.records(of: name, limit: 10)
+      #expect(kept.count == 6)
+      // What came since is contradicted as ever.
+      let second = try history.insert([record(2, digest: "f", received: 80), record(4, received: 80)])
+      #expect(second == [.conflict, .inserted])
+      let third = try history.insert([record(4, digest: "f", received: 81)])
+      #expect(third == [.conflict])
+      open = try history.openBreaches()
+      #expect(open == [name: [.equivocation]])
+      _ = try history.add(HistoryRemark(device: name, at: 90, by: "ann", kind: .acknowledged(why: "again")))
+      open = try history.openBreaches()
+      #expect(open.isEmpty)
+    }
+  }
+
   /// Somebody else holds the file for longer than one waits for it.
   @Test func `what could not be stored is stored by itself once it can be, contradictions too`() throws {
     try withHistory { history in

@@ -38,6 +38,7 @@ public struct HistoryRecord: Hashable, Sendable {
 
 /// What became of a record.
 public enum Insertion: Hashable, Sendable {
+  /// Under a new number, or under one that an operator's acknowledgement lets begin anew.
   case inserted
   /// It was there.
   case duplicate
@@ -110,7 +111,8 @@ public protocol HistoryStore: AnyObject {
   func add(_ remark: HistoryRemark) throws(HistoryError) -> Int64
   /// Those with a higher number, oldest first, with the number of the last.
   func remarks(after number: Int64) throws(HistoryError) -> (remarks: [HistoryRemark], last: Int64)
-  /// Devices of which messages are kept that contradict each other, and when the last of those was received.
+  /// Devices of which messages are kept that contradict each other, where an operator has not accepted the earlier one,
+  /// and when the last of those was received.
   func contradicted() throws(HistoryError) -> [Name: Int64]
   /// Newest first.
   func remarks(of device: Name, limit: Int) throws(HistoryError) -> [HistoryRemark]

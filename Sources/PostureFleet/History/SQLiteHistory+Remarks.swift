@@ -28,13 +28,30 @@ extension SQLiteHistory {
   public func contradicted() throws(HistoryError) -> [Name: Int64] {
     var devices: [Name: Int64] = [:]
     do throws(SQLiteError) {
-      try database.prepare("SELECT device, MAX(received) FROM contradiction GROUP BY device").run([]) { row in
+      try database.prepare(
+        "SELECT device, MAX(received) FROM contradiction new WHERE \(Self.contradictsUnaccepted) GROUP BY device"
+      ).run([]) { row in
         if let name = row.text(0).flatMap({ Name($0) }) { devices[name] = row.integer(1) }
         return true
       }
     } catch { throw HistoryError(error) }
     return devices
   }
+
+  /// When an operator accepted last what had come from the device.
+  static func accepted(_ device: String) -> String {
+    "COALESCE((SELECT MAX(at) FROM remark WHERE device = \(device) AND what = '\(HistoryRemark.acknowledged)'), -1)"
+  }
+
+  /// Of a contradiction `new`: with what an operator accepted, numbers may begin anew. What is gone by its age is not known
+  /// to have been accepted.
+  static let contradictsUnaccepted = {
+    let isSame = "kid = new.kid AND typ = new.typ AND chain = new.chain AND seq = new.seq"
+    return """
+      (EXISTS (SELECT 1 FROM everything WHERE \(isSame) AND digest <> new.digest AND received > \(accepted("new.device")))
+        OR NOT EXISTS (SELECT 1 FROM message WHERE \(isSame)))
+      """
+  }()
 
   public func remarks(of device: Name, limit: Int) throws(HistoryError) -> [HistoryRemark] {
     try remarks(

@@ -36,6 +36,8 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
   private let addContradiction: Statement
   /// By the kind of message.
   private let digest: [TokenKind: Statement]
+  /// Whether the contradiction that was added last is one that nobody has accepted.
+  private let isOpen: Statement
   /// The last report of a verdict, and the first after another: asked for every device of a fleet at once, so each is
   /// one look into an index.
   private let last: Statement
@@ -60,7 +62,7 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
       newest = try database.prepare(
         """
         SELECT MAX(seq) FROM message WHERE kid = ?1 AND \(Self.isOf(.report)) AND chain = '' AND +device = ?2
-          AND +received > COALESCE((SELECT MAX(at) FROM remark WHERE device = ?2 AND what = ?3), -1)
+          AND +received > \(Self.accepted("?2"))
         """)
       var digest: [TokenKind: Statement] = [:]
       for kind in [TokenKind.report, .event, .credential] {
@@ -68,6 +70,8 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
           "SELECT digest FROM message WHERE kid = ? AND \(Self.isOf(kind)) AND chain = ? AND seq = ?")
       }
       self.digest = digest
+      isOpen = try database.prepare(
+        "SELECT 1 FROM contradiction new WHERE rowid = last_insert_rowid() AND \(Self.contradictsUnaccepted)")
     } catch { throw HistoryError(error) }
   }
 
@@ -99,7 +103,13 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
       return .inserted
     }
     try addContradiction.run(values)
-    return database.changes == 1 ? .conflict : .duplicate
+    if database.changes == 0 { return .duplicate }
+    var result = Insertion.inserted
+    try isOpen.run([]) { _ in
+      result = .conflict
+      return false
+    }
+    return result
   }
 
   public func records(of device: Name, limit: Int) throws(HistoryError) -> [HistoryRecord] {
@@ -172,7 +182,7 @@ public final class SQLiteHistory: HistoryStore, @unchecked Sendable {
   public func newestReport(of device: Name, by kid: String) throws(HistoryError) -> Int64? {
     var number: Int64 = 0
     do throws(SQLiteError) {
-      try newest.run([.text(kid), .text(device.description), .text(HistoryRemark.acknowledged)]) { row in
+      try newest.run([.text(kid), .text(device.description)]) { row in
         number = row.integer(0)
         return false
       }
