@@ -48,7 +48,7 @@ struct MonitorVerb: Verb {
     settings.retention = try arguments.days("--keep") ?? settings.retention
     settings.limits.silence =
       try arguments.number("--silence", in: 10...31_536_000).map(Int64.init) ?? settings.limits.silence
-    settings.log = { Terminal.error("posturectl: \(Terminal.plain($0))") }
+    settings.log = { Terminal.error("posturectl: \($0)") }
     settings.shards = max(1, min(16, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
     try arguments.end()
     guard address.isLoopback || tokenFile != nil else {

@@ -38,8 +38,8 @@ enum Posturectl {
       \(lines.joined(separator: "\n"))
 
       The folder that `init` made is given by --home DIR or POSTURE_HOME.
-      exit status: 0 done (acknowledge, export, history, recheck, show, trust show, verify: by the answer, see their help), 64 wrong usage, 69 broker not reachable,
-      70 anything else that failed
+      exit status: 0 done (acknowledge, export, history, recheck, show, trust show, verify: by the answer, see their
+      help), 64 wrong usage, 69 broker not reachable, 70 anything else that failed
       """
   }
 

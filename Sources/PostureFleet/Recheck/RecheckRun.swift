@@ -176,8 +176,8 @@ public struct RecheckRun: Sendable {
     return (["answered \(counts.answered) of \(counts.asked)"] + refused + rest).joined(separator: ", ")
   }
 
-  /// The first that applies: 5 there may be devices that are not known, 4 nobody was asked or an answer is missing or does not verify, 3 a device refused,
-  /// 1 a verdict is fail, 2 one is unknown or in doubt, 0 all pass.
+  /// The first that applies: 5 there may be devices that are not known, 4 nobody was asked or an answer is missing or
+  /// does not verify, 3 a device refused, 1 a verdict is fail, 2 one is unknown or in doubt, 0 all pass.
   public var exitStatus: Int32 {
     if isPartial { return 5 }
     if targets.isEmpty { return 4 }
