@@ -26,7 +26,6 @@ public struct UnverifiedToken: Sendable {
   /// How many of the bytes were signed.
   let signed: Int
 
-
   /// The claims are parsed only once the signature is known to be good.
   public func verified(
     by key: PublicKey, limits: JSONParser.Limits = .message
