@@ -26,4 +26,9 @@ static inline int copenssl_sha256_final(unsigned char *sum, SHA256_CTX *context)
 
 // Multiples of a group's generator, which make EC_POINT_mul(3) by it six times as quick. There is no other name for it.
 static inline int copenssl_precompute(EC_GROUP *group) { return EC_GROUP_precompute_mult(group, NULL); }
+
+// A point as it is kept, which is (X, Y, Z) for x = X / Z^2: to divide takes as long as all else that is done with it.
+static inline int copenssl_jacobian(const EC_GROUP *group, const EC_POINT *point, BIGNUM *x, BIGNUM *z, BN_CTX *context) {
+  return EC_POINT_get_Jprojective_coordinates_GFp(group, point, x, NULL, z, context);
+}
 #pragma GCC diagnostic pop

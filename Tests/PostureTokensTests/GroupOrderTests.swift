@@ -49,13 +49,12 @@ import Testing
     }
   }
 
-  @Test func `bytes from either end`() {
+  @Test func `bytes are read from the highest and lent from the lowest`() {
     var numbers = SplitMix(seed)
     for _ in 0..<100 {
       let bytes = Self.bytes(&numbers)
       let number = Number(bytes: bytes[...])
       number.withBytes { #expect($0.reversed() == bytes, "seed \(seed)") }
-      #expect(Number { $0.copyBytes(from: bytes.reversed()) } == number, "seed \(seed)")
     }
   }
 

@@ -87,13 +87,6 @@ extension GroupOrder.Number: Comparable {
     }
   }
 
-  /// From 32 bytes that `fill` writes, the lowest first.
-  init(_ fill: (UnsafeMutableRawBufferPointer) -> Void) {
-    words = .init(repeating: 0)
-    withUnsafeMutableBytes(of: &words, fill)
-    for index in 0..<4 { words[index] = UInt64(littleEndian: words[index]) }
-  }
-
   /// Lends 32 bytes, the lowest first.
   func withBytes(_ body: (UnsafeRawBufferPointer) -> Void) {
     let bytes = InlineArray<4, UInt64> { words[$0].littleEndian }

@@ -1,9 +1,9 @@
 /// The numbers of an ES256 signature that is to be verified (FIPS 186-5 section 6.4.2): whether the sum of ``base`` times
-/// the base point and ``point`` times the key's has the right x coordinate.
+/// the base point and ``point`` times the key's has the x coordinate ``r``, modulo the order.
 struct SignatureEquation {
   let base: GroupOrder.Number
   let point: GroupOrder.Number
-  private let r: GroupOrder.Number
+  let r: GroupOrder.Number
 
   /// `signature`: r and s, 64 bytes. nil where no key can have made it.
   init?(_ signature: ArraySlice<UInt8>, digest: [UInt8]) {
@@ -17,11 +17,4 @@ struct SignatureEquation {
   }
 
   private static func isInRange(_ number: GroupOrder.Number) -> Bool { !number.isZero && number < GroupOrder.value }
-
-  /// `x`: of the sum, below the prime of the curve, which is less than twice the order.
-  func holds(at x: GroupOrder.Number) -> Bool {
-    var rest = x
-    if !(x < GroupOrder.value) { rest.subtract(GroupOrder.value) }
-    return rest == r
-  }
 }

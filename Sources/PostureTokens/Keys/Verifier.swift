@@ -16,21 +16,23 @@ final class Verifier: @unchecked Sendable {
   /// A key's point, that of ``loaded``.
   private let key: OpaquePointer
   private let sum: OpaquePointer
-  private let (base, point, x): (OpaquePointer, OpaquePointer, OpaquePointer)
+  private let (base, point): (OpaquePointer, OpaquePointer)
+  private let (x, z, wanted): (OpaquePointer, OpaquePointer, OpaquePointer)
   /// nil after one that was none of the curve.
   private var loaded: JWK?
 
   private init() throws(KeyError) {
     guard let curve = EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1), let context = BN_CTX_new(),
       let key = EC_POINT_new(curve), let sum = EC_POINT_new(curve), let base = BN_new(), let point = BN_new(),
-      let x = BN_new()
+      let x = BN_new(), let z = BN_new(), let wanted = BN_new()
     else { throw .library() }
     (self.curve, self.context, self.key, self.sum) = (curve, context, key, sum)
-    (self.base, self.point, self.x) = (base, point, x)
+    (self.base, self.point) = (base, point)
+    (self.x, self.z, self.wanted) = (x, z, wanted)
   }
 
   deinit {
-    [base, point, x].forEach { BN_free($0) }
+    [base, point, x, z, wanted].forEach { BN_free($0) }
     [key, sum].forEach { EC_POINT_free($0) }
     BN_CTX_free(context)
     EC_GROUP_free(curve)
@@ -61,8 +63,8 @@ final class Verifier: @unchecked Sendable {
     let isGood = try? with { verifier throws(KeyError) in
       verifier.set(verifier.base, equation.base)
       verifier.set(verifier.point, equation.point)
-      guard try add(verifier), let x = verifier.coordinate() else { throw .library() }
-      return equation.holds(at: x)
+      guard try add(verifier), let isGood = verifier.hasSum(at: equation.r) else { throw .library() }
+      return isGood
     }
     return isGood ?? false
   }
@@ -99,11 +101,19 @@ final class Verifier: @unchecked Sendable {
       && EC_POINT_add(curve, sum, sum, key, context) == 1
   }
 
-  /// Of the sum; nil at infinity.
-  private func coordinate() -> GroupOrder.Number? {
-    guard EC_POINT_is_at_infinity(curve, sum) == 0,
-      EC_POINT_get_affine_coordinates(curve, sum, x, nil, context) == 1
+  /// Whether the sum's x coordinate is `r` modulo the order: X is then `r` times Z², or what is by the order more, as long
+  /// as that is below the prime. nil at infinity.
+  private func hasSum(at r: GroupOrder.Number) -> Bool? {
+    let prime = EC_GROUP_get0_field(curve)
+    guard EC_POINT_is_at_infinity(curve, sum) == 0, copenssl_jacobian(curve, sum, x, z, context) == 1,
+      BN_mod_sqr(z, z, prime, context) == 1
     else { return nil }
-    return GroupOrder.Number { _ = BN_bn2lebinpad(x, $0.baseAddress?.assumingMemoryBound(to: UInt8.self), 32) }
+    set(wanted, r)
+    while BN_cmp(wanted, prime) < 0 {
+      guard BN_mod_mul(base, wanted, z, prime, context) == 1 else { return nil }
+      if BN_cmp(base, x) == 0 { return true }
+      guard BN_add(wanted, wanted, EC_GROUP_get0_order(curve)) == 1 else { return nil }
+    }
+    return false
   }
 }
