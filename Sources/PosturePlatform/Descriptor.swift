@@ -33,14 +33,16 @@ public struct Descriptor: ~Copyable, Sendable {
   }
 
   /// Reads to the end, at most `cap` bytes; nil where there is more.
-  /// - Parameter size: how many bytes there are likely to be, which saves reading in pieces.
+  /// - Parameter size: how many bytes a file has by its own word, which saves reading in pieces; 0 where that is none.
   public func readAll(cap: Int, size: Int = 0, _ path: String? = nil) throws(SystemError) -> [UInt8]? {
     var bytes: [UInt8] = []
     while true {
-      // One byte more than allowed tells "too large" from "just fits".
-      let want = min(bytes.isEmpty && size > 0 ? size : 65_536, cap + 1 - bytes.count)
+      let isFirst = bytes.isEmpty && size > 0
+      // One byte more than allowed tells "too large" from "just fits", one more than its size that it has not grown.
+      let want = min(isFirst ? size + 1 : 65_536, cap + 1 - bytes.count)
       let chunk = try read(want, path)
       if chunk.isEmpty { return bytes }
+      if isFirst, chunk.count < want { return chunk }
       if bytes.isEmpty { bytes = chunk } else { bytes += chunk }
       if bytes.count > cap { return nil }
     }

@@ -18,11 +18,15 @@ extension StringProtocol where SubSequence == Substring {
   }
 
   /// Without blanks and ends of lines at both ends.
-  var trimmed: String {
-    var bytes = self[...].utf8
-    while let first = bytes.first, Self.isBlank(first) { bytes.removeFirst() }
-    while let last = bytes.last, Self.isBlank(last) { bytes.removeLast() }
-    return String(Substring(bytes))
+  var trimmed: String { String(Substring(self[...].utf8.trimmed)) }
+}
+
+extension BidirectionalCollection<UInt8> {
+  /// Without blanks and ends of lines at both ends.
+  var trimmed: SubSequence {
+    guard let first = firstIndex(where: { !Self.isBlank($0) }), let last = lastIndex(where: { !Self.isBlank($0) })
+    else { return self[endIndex...] }
+    return self[first...last]
   }
 
   private static func isBlank(_ byte: UInt8) -> Bool { byte == 32 || byte == 9 || byte == 13 || byte == 10 }

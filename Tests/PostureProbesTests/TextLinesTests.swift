@@ -17,6 +17,15 @@ struct TextLinesTests {
     #expect(lines == [.init(text: "a b", number: 2), .init(text: "c", number: 5)])
   }
 
+  @Test(arguments: [
+    ("a\\\nb", ["1 a b"]), ("a\\\\\nb", ["1 a\\\\", "2 b"]), ("a\\ \nb", ["1 a\\", "2 b"]), ("a\\", ["1 a"]),
+    ("a\\\n", ["1 a"]), ("\\\n\n b", ["3 b"]), ("a\\\n#x\n;y\n \u{e9}\nz", ["1 a \u{e9}", "5 z"]), ("", []),
+    ("\n \n", []),
+  ])
+  func `lines are joined at a last backslash that no other one stands before`(text: String, expected: [String]) {
+    #expect(LogicalLines(text).map { "\($0.number) \($0.text)" } == expected)
+  }
+
   /// The programs that read these files pass over the carriage returns, or take them off.
   @Test func `files with carriage returns say the same`() throws {
     func crlf(_ text: String) -> String { text.split(separator: "\n").joined(separator: "\r\n") + "\r\n" }

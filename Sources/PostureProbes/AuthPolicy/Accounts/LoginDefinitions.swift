@@ -23,7 +23,8 @@ struct LoginDefinitions: Sendable {
 
   private mutating func read(_ text: String) {
     for line in text.lines() {
-      let words = line.trimmed.prefix { $0 != "#" }.split { $0 == " " || $0 == "\t" || $0 == "=" }
+      let words = line.utf8.trimmed.prefix { $0 != UInt8(ascii: "#") }
+        .split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") || $0 == UInt8(ascii: "=") }.map { Substring($0) }
       guard words.count >= 2 else { continue }
       let value = words[1].filter { $0 != "\"" }
       others[String(words[0])] = value

@@ -42,36 +42,46 @@ struct LogicalLines: Sequence {
 
   private let lines: [Line]
 
-  init(_ text: String, comments: Set<Character> = ["#", ";"]) {
+  init(_ text: String, comments: [Unicode.Scalar] = ["#", ";"]) {
+    var text = text
+    let comments = comments.map { UInt8(ascii: $0) }
+    lines = text.withUTF8 { Self.read($0, comments) }
+  }
+
+  private static func read(_ bytes: UnsafeBufferPointer<UInt8>, _ comments: [UInt8]) -> [Line] {
     var lines: [Line] = []
-    var joined = ""
+    var joined: [UInt8] = []
     var start = 0
-    for (index, raw) in text.lines(keepsEmpty: true).enumerated() {
+    for (index, raw) in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
       let physical = raw.trimmed
       if let first = physical.first, comments.contains(first) { continue }
-      let isContinued = Self.isContinued(raw)
+      let isContinued = isContinued(raw)
       if start == 0, !isContinued {
-        if !physical.isEmpty { lines.append(Line(text: physical, number: index + 1)) }
+        if !physical.isEmpty { lines.append(Line(text: String(decoding: physical, as: UTF8.self), number: index + 1)) }
         continue
       }
       if start == 0 { start = index + 1 }
+      joined += isContinued ? physical.dropLast() : physical
       if isContinued {
-        joined += physical.dropLast()
-        joined += " "
+        joined.append(UInt8(ascii: " "))
         continue
       }
-      joined += physical
-      lines.append(Line(text: joined.trimmed, number: start))
-      joined = ""
+      add(joined, start, to: &lines)
+      joined = []
       start = 0
     }
-    if start > 0 { lines.append(Line(text: joined.trimmed, number: start)) }
-    self.lines = lines.filter { !$0.text.isEmpty }
+    if start > 0 { add(joined, start, to: &lines) }
+    return lines
+  }
+
+  private static func add(_ joined: [UInt8], _ number: Int, to lines: inout [Line]) {
+    let text = joined[...].trimmed
+    if !text.isEmpty { lines.append(Line(text: String(decoding: text, as: UTF8.self), number: number)) }
   }
 
   /// Ends in a backslash that no other one stands before; one with a blank behind it joins nothing.
-  private static func isContinued(_ line: Substring) -> Bool {
-    let bytes = line.utf8.last == UInt8(ascii: "\r") ? line.utf8.dropLast() : line.utf8[...]
+  private static func isContinued(_ line: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+    let bytes = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
     return !bytes.reversed().prefix { $0 == UInt8(ascii: "\\") }.count.isMultiple(of: 2)
   }
 
