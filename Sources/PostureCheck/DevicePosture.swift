@@ -57,12 +57,7 @@ public struct DevicePosture: Sendable {
   #else
     private static func facts() -> ProbeResult {
       do throws(SystemError) {
-        let system = try System()
-        return system.sharing {
-          var facts = AuthPolicyProbe().run(on: system)
-          facts.add(KeyringProbe().run(on: system))
-          return facts
-        }
+        return DeviceProbe().run(on: try System())
       } catch {
         var facts = ProbeResult()
         facts.gaps = [Gap(Cause("unreadable", observed: "\(error)"), checks: CheckName.allCases)]

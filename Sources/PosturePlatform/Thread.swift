@@ -25,6 +25,18 @@ public struct Thread: ~Copyable, Sendable {
     return Thread(id: id)
   }
 
+  /// Two pieces of work at once: the first on a thread of its own, or afterwards where none can be had.
+  public static func both<First: Sendable, Second>(
+    _ name: String, _ first: @escaping @Sendable () -> First, _ second: () -> Second
+  ) -> (First, Second) {
+    let once = Once<First>()
+    let thread = try? start(name) { _ = once.value(first) }
+    let other = second()
+    // The kernel spins for a lock that is held by somebody who runs: the thread's end costs nothing to wait for.
+    if let thread { thread.join() }
+    return (once.value(first), other)
+  }
+
   private init(id: pthread_t) { self.id = id }
 
   deinit { pthread_detach(id) }

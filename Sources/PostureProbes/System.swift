@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// Every path is absolute as the examined system sees it; symlinks, absolute ones too, stay below the root.
 /// What has been read or looked at once is remembered, so that no file is opened twice in one examination, and all of it
-/// sees one and the same system.
+/// sees one and the same system: where two threads look at once, what the first one saw holds for both.
 public final class System: Sendable {
   /// "/" for this machine, else the root directory of the examined tree.
   public let root: String
@@ -33,11 +33,13 @@ public final class System: Sendable {
     var folders: [String: Bool] = [:]
     var entries: [String: Bool] = [:]
     var opens = 0
-    var read = Set<[UInt64]>()
+    /// Device and inode of each file that was read, and by which name.
+    var read: [[UInt64]: String] = [:]
     var readAgain: [String] = []
     var visited = Set<String>()
     var listed = Set<String>()
-    var shared: [ObjectIdentifier: any Sendable] = [:]
+    /// Each a ``Once`` of the type that is its key.
+    var shared: [ObjectIdentifier: any AnyObject & Sendable] = [:]
     /// How many calls of ``sharing(_:)`` are under way.
     var sharers = 0
   }
@@ -75,7 +77,7 @@ public final class System: Sendable {
     memory.withLock { $0.sharers += 1 }
     defer {
       // What goes with it may look at this system once more: not under the lock.
-      let forgotten = memory.withLock { memory -> [ObjectIdentifier: any Sendable] in
+      let forgotten = memory.withLock { memory -> [ObjectIdentifier: any AnyObject & Sendable] in
         memory.sharers -= 1
         guard memory.sharers == 0 else { return [:] }
         defer { memory.shared = [:] }
@@ -88,11 +90,15 @@ public final class System: Sendable {
 
   /// A value that several probes need and that costs something to make: once for each type in one examination.
   func shared<Value: Sendable>(_ make: () -> Value) -> Value {
-    let key = ObjectIdentifier(Value.self)
-    if let known = memory.withLock({ $0.shared[key] }) as? Value { return known }
-    let made = make()
-    memory.withLock { if $0.sharers > 0 { $0.shared[key] = made } }
-    return made
+    let once = memory.withLock { memory -> Once<Value>? in
+      guard memory.sharers > 0 else { return nil }
+      let key = ObjectIdentifier(Value.self)
+      if let known = memory.shared[key] { return known as? Once<Value> }
+      let once = Once<Value>()
+      memory.shared[key] = once
+      return once
+    }
+    return once?.value(make) ?? make()
   }
 
   // MARK: Files
@@ -119,8 +125,7 @@ public final class System: Sendable {
   ) throws(Unreadable) -> File {
     if let known = memory.withLock({ $0.files[key] }) { return try known.get() }
     let result = Result { () throws(Unreadable) in try load() }
-    memory.withLock { $0.files[key] = result }
-    return try result.get()
+    return try memory.withLock { $0.files.first(key, result) }.get()
   }
 
   private func load(_ path: String, cap: Int, owners: [UInt32]) throws(Unreadable) -> File {
@@ -171,7 +176,9 @@ public final class System: Sendable {
     // A sparse giant is refused before a byte of it is read.
     guard status.st_size <= cap else { throw Unreadable.tooLarge.asSystemError }
     memory.withLock {
-      if !$0.read.insert([UInt64(status.st_dev), UInt64(status.st_ino)]).inserted { $0.readAgain.append(path) }
+      let name = $0.read[[UInt64(status.st_dev), UInt64(status.st_ino)], default: path]
+      if name != path { $0.readAgain.append(path) }
+      $0.read[[UInt64(status.st_dev), UInt64(status.st_ino)]] = name
     }
     return OpenFile(file: file, status: status)
   }
@@ -228,11 +235,10 @@ public final class System: Sendable {
   private func entries(_ path: String) throws(Unreadable) -> [Directory.Entry] {
     if let known = memory.withLock({ $0.lists[path] }) { return try known.get() }
     let result = Result { () throws(Unreadable) in try readEntries(of: path) }
-    memory.withLock {
+    return try memory.withLock {
       $0.listed.insert(path)
-      $0.lists[path] = result
-    }
-    return try result.get()
+      return $0.lists.first(path, result)
+    }.get()
   }
 
   private func readEntries(of path: String) throws(Unreadable) -> [Directory.Entry] {
@@ -247,8 +253,7 @@ public final class System: Sendable {
   public func status(_ path: String) throws(Unreadable) -> Status {
     if let known = memory.withLock({ $0.statuses[path] }) { return try known.get() }
     let result = Result { () throws(Unreadable) in try look(at: path) }
-    memory.withLock { $0.statuses[path] = result }
-    return try result.get()
+    return try memory.withLock { $0.statuses.first(path, result) }.get()
   }
 
   private func look(at path: String) throws(Unreadable) -> Status {
@@ -272,8 +277,7 @@ public final class System: Sendable {
   func hasEntry(_ path: String) -> Bool {
     if let known = memory.withLock({ $0.entries[path] }) { return known }
     let isThere = (try? open(path, Descriptor.pathOnly | O_NOFOLLOW)).map { Descriptor(owning: $0) } != nil
-    memory.withLock { $0.entries[path] = isThere }
-    return isThere
+    return memory.withLock { $0.entries.first(path, isThere) }
   }
 
   /// The targets, as they are written, of those names in a directory that are links and that `isWanted` takes.
@@ -295,8 +299,7 @@ public final class System: Sendable {
   public func link(_ path: String) -> String? {
     if let known = memory.withLock({ $0.links[path] }) { return known }
     let target = readLink(path)
-    memory.withLock { $0.links[path] = .some(target) }
-    return target
+    return memory.withLock { $0.links.first(path, target) }
   }
 
   private func readLink(_ path: String) -> String? {
@@ -307,6 +310,15 @@ public final class System: Sendable {
     guard let fd = try? open(path, Descriptor.pathOnly | O_NOFOLLOW) else { return nil }
     let file = Descriptor(owning: fd)
     return PathWalk.link(file.number, "")
+  }
+}
+
+extension Dictionary {
+  /// What is known of `key`, or from now on `value`.
+  fileprivate mutating func first(_ key: Key, _ value: Value) -> Value {
+    if let known = self[key] { return known }
+    self[key] = value
+    return value
   }
 }
 

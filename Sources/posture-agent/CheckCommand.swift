@@ -53,12 +53,7 @@ struct CheckCommand {
       Terminal.error("posture-agent: \(error)")
       return ExitStatus.failed
     }
-    let facts = system.sharing {
-      var facts = AuthPolicyProbe(services: services, users: users).run(on: system)
-      Heap.releaseCode()
-      facts.add(KeyringProbe(users: users).run(on: system))
-      return facts
-    }
+    let facts = DeviceProbe(services: services, users: users).run(on: system)
     let evidence = Judge.evidence(of: facts, under: policy)
     switch format {
     case .table: EvidenceView.show(evidence, policy)

@@ -138,6 +138,33 @@ struct SystemTests {
     #expect(system.visited.isSuperset(of: ["/etc/file", "/etc/none"]))
   }
 
+  @Test func `what several probes need is made once, whichever thread comes first`() throws {
+    let system = try System()
+    system.sharing {
+      let made = Flag()
+      let make = { @Sendable in system.shared { Shared(isFirst: !made.value.exchange(true, ordering: .relaxed)) } }
+      let values = Thread.both("other", make, make)
+      #expect(values.0.isFirst && values.1.isFirst)
+    }
+  }
+
+  @Test func `a file that two threads read at once is one file`() throws {
+    let names = (0..<200).map { "/etc/f\($0)" }
+    let tree = try FixtureTree(Dictionary(uniqueKeysWithValues: names.map { ($0, $0) }))
+    tree.link("/etc/other", to: "f0")
+    let system = try System(root: tree.root)
+    let read = { @Sendable in names.map { system.text($0) } }
+    let texts = Thread.both("read", read, read)
+    #expect(texts.0 == names && texts.1 == names)
+    #expect(system.readAgain.isEmpty)
+    _ = system.text("/etc/other")
+    #expect(system.readAgain == ["/etc/other"])
+  }
+
+  private struct Shared: Sendable {
+    let isFirst: Bool
+  }
+
   /// Pieces end where a paragraph does, wherever the reads fell; what has no end is cut.
   @Test(arguments: [0, 1, 3, 100, 20_000, 140_000]) func `paragraphs come whole and in order`(length: Int) throws {
     let paragraphs = (0..<40).map { "Package: p\($0)\n\(String(repeating: "x", count: length))\n\n" }

@@ -1,24 +1,32 @@
 import Posture
+import PosturePlatform
 
-/// What every part of this probe needs: the system, its distribution, what it starts, its accounts, its PAM stacks.
-struct AuthContext {
+/// What every part of this probe needs, each made when it is first needed: the system, its distribution, what it starts,
+/// its accounts, its PAM stacks.
+final class AuthContext: Sendable {
   let system: System
-  let distribution: Distribution
-  let startup: Startup
-  /// One for each command that starts it; none where it is not installed.
-  let sshd: [SSHDServer]
-  let accounts: Accounts
-  let pam: PAM
+  /// What sshd is asked before anything else: nothing takes as long as its answer.
+  private let usual: SSHDQuestion?
+  private let knownStartup = Once<Startup>()
+  private let knownServers = Once<[SSHDServer]>()
+  private let knownAccounts = Once<Accounts>()
+  private let knownPAM = Once<PAM>()
 
   init(_ system: System) {
     self.system = system
-    distribution = Distribution(system)
-    startup = system.shared { Startup(system) }
-    sshd = SSHDServer.all(system, distribution, startup)
-    // It takes its time to answer, and what follows does not need the answer yet.
-    for server in sshd { server.askAhead() }
-    accounts = system.shared { Accounts(system) }
-    let (distribution, accounts) = (distribution, accounts)
-    pam = system.shared { PAM(system, distribution, accounts) }
+    usual = SSHDServer.askUsual(system)
+  }
+
+  var distribution: Distribution { Distribution.of(system) }
+  var startup: Startup { knownStartup.value { system.shared { Startup(system) } } }
+  /// One for each command that starts it; none where it is not installed.
+  var sshd: [SSHDServer] { knownServers.value { SSHDServer.all(system, distribution, startup, usual) } }
+  var accounts: Accounts { knownAccounts.value { system.shared { Accounts(system) } } }
+
+  var pam: PAM {
+    knownPAM.value {
+      let (distribution, accounts) = (distribution, accounts)
+      return system.shared { PAM(system, distribution, accounts) }
+    }
   }
 }

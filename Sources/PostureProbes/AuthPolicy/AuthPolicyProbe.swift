@@ -1,4 +1,5 @@
 public import Posture
+import PosturePlatform
 
 /// The auth-policy question: who gets in where, and with what.
 public struct AuthPolicyProbe: Probe {
@@ -13,17 +14,25 @@ public struct AuthPolicyProbe: Probe {
     self.users = users
   }
 
-  public func run(on system: System) -> ProbeResult { system.sharing { examine(system) } }
+  public func run(on system: System) -> ProbeResult { run(on: system) {}.facts }
 
-  private func examine(_ system: System) -> ProbeResult {
-    let context = AuthContext(system)
+  /// The same with something else that is to be found out beside it.
+  func run<Other: Sendable>(
+    on system: System, and other: @escaping @Sendable () -> Other
+  ) -> (facts: ProbeResult, other: Other) {
+    system.sharing {
+      let context = AuthContext(system)
+      let (inside, outside) = Thread.both(
+        "inside", { (doors: Self.elevation.map { $0(context) }, other: other()) },
+        { (entry: Self.entry(context), last: Self.last.map { $0(context) }) })
+      return (examine(context, outside.entry + inside.doors + outside.last), inside.other)
+    }
+  }
+
+  private func examine(_ context: AuthContext, _ doors: [ProbeResult]) -> ProbeResult {
     var result = ProbeResult()
     result.add(context.accounts.result)
-    let early = Self.doorsBeforeSSH.map { $0(context) }
-    let late = Self.doorsAfterSSH.map { $0(context) }
-    // Last, for sshd takes its time to answer.
-    let ssh = SSHDoors.look(context)
-    for part in early + [ssh] + late { result.add(part) }
+    for part in doors { result.add(part) }
     result.add(BiometricsCheck.look(context, result.doors))
     result.add(ServiceDoors.look(context, services: services))
     addServices(context.accounts, to: &result)
@@ -50,12 +59,24 @@ public struct AuthPolicyProbe: Probe {
     }
   }
 
-  /// In the order in which people come to these doors.
-  private static let doorsBeforeSSH: [@Sendable (AuthContext) -> ProbeResult] = [
-    ConsoleDoors.look, GraphicalDoors.look, FirstBoot.look, BootDoors.look,
-  ]
-  private static let doorsAfterSSH: [@Sendable (AuthContext) -> ProbeResult] = [
-    OtherRemoteDoors.look, UnlockDoors.look, IdleDoors.look, SudoDoors.look, SuDoors.look, DoasDoors.look,
-    PolkitDoors.look, GroupDoors.look, PasswordPolicyCheck.look,
-  ]
+  // MARK: Doors, in the order in which people come to them
+
+  private typealias Look = @Sendable (AuthContext) -> ProbeResult
+
+  /// Those that depend on what is started.
+  private static func entry(_ context: AuthContext) -> [ProbeResult] {
+    for server in context.sshd { server.askAhead() }
+    let before = entryBeforeSSH.map { $0(context) }
+    let after = entryAfterSSH.map { $0(context) }
+    // Last, for sshd takes its time to answer.
+    return before + [SSHDoors.look(context)] + after
+  }
+
+  private static let entryBeforeSSH: [Look] = [ConsoleDoors.look, GraphicalDoors.look, FirstBoot.look, BootDoors.look]
+  private static let entryAfterSSH: [Look] = [OtherRemoteDoors.look, UnlockDoors.look, IdleDoors.look]
+
+  /// Those that depend on accounts and rules.
+  private static let elevation: [Look] = [SudoDoors.look, SuDoors.look, DoasDoors.look, PolkitDoors.look]
+  /// Those that depend on little, so that both threads are done at about the same time.
+  private static let last: [Look] = [GroupDoors.look, PasswordPolicyCheck.look]
 }

@@ -6,6 +6,9 @@ struct Distribution: Sendable {
   let release: String?
   private let system: System
 
+  /// That of the examined system, read once in an examination.
+  static func of(_ system: System) -> Distribution { system.shared { Distribution(system) } }
+
   init(_ system: System) {
     self.system = system
     let text = system.text("/etc/os-release") ?? system.text("/usr/lib/os-release") ?? ""

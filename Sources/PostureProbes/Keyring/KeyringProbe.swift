@@ -43,7 +43,7 @@ struct KeyringContext {
 
   init(_ system: System, _ users: [String] = []) {
     self.system = system
-    distribution = Distribution(system)
+    distribution = Distribution.of(system)
     accounts = system.shared { Accounts(system) }
     volumes = Volumes(system, distribution, accounts)
     providers = SecretProviders(system)

@@ -17,6 +17,36 @@ struct SSHDTests {
     try sshd(configuration, ["/home/alice/.ssh/authorized_keys": line, "/root/.ssh/authorized_keys": line])
   }
 
+  /// The question that is asked before it is known how this system starts its sshd.
+  @Test(
+    arguments: [
+      ("", nil, true), ("HostKey /etc/ssh/k", nil, true), ("Match User bob\nPasswordAuthentication no", nil, nil),
+      ("", "-D $SSHD_OPTS", true), ("", "-D -o UsePAM=no", false), ("", "-f /etc/ssh/other", false),
+    ] as [(String, String?, Bool?)])
+  func `what was asked ahead is needed where sshd is told nothing`(
+    configuration: String, arguments: String?, isNeeded: Bool?
+  ) throws {
+    let unit = arguments.map { ["/etc/systemd/system/sshd.service": "[Service]\nExecStart=/usr/sbin/sshd \($0)\n"] }
+    let tree = try sshd(configuration, unit ?? [:])
+    let system = try System(root: tree.tree.root)
+    let question = SSHDServer.usualQuestion(system)
+    let servers = SSHDServer.all(system, Distribution.of(system), Startup(system), question)
+    #expect(!servers.isEmpty)
+    #expect(question.map { question in servers.contains { $0.needs(question) } } == isNeeded)
+  }
+
+  @Test func `what was asked ahead is not needed where sshd is not started`() throws {
+    let tree = try sshd("", ["/etc/systemd/system/sshd.service": "[Service]\nExecStart=/usr/sbin/sshd -D\n"])
+    try tree.tree.write("/usr/lib/systemd/system/cron.service", "[Service]\nExecStart=/usr/sbin/cron -f\n")
+    let wanted = "/etc/systemd/system/multi-user.target.wants/cron.service"
+    tree.tree.link(wanted, to: "/usr/lib/systemd/system/cron.service")
+    let system = try System(root: tree.tree.root)
+    let question = try #require(SSHDServer.usualQuestion(system))
+    let servers = SSHDServer.all(system, Distribution.of(system), Startup(system), question)
+    #expect(servers.count == 1)
+    #expect(!servers.contains { $0.needs(question) })
+  }
+
   struct Row: CustomStringConvertible, Sendable {
     let text: String
     /// With a key for alice and root.

@@ -259,7 +259,7 @@ final class Units: Sendable {
 
   /// Up to 239, systemd loads a unit from where the link that enables it leads; later ones go by its name.
   private var followsLinks: Bool? {
-    let distribution = system.shared { Distribution(system) }
+    let distribution = Distribution.of(system)
     guard let release = distribution.release.flatMap({ Int($0) }) else { return nil }
     switch distribution.id {
     case "debian", "raspbian": return release < 10

@@ -13,7 +13,7 @@ enum SudoProgram {
     if isRust(system) { return false }
     let said = settings.filter { $0.name == "fqdn" }
     guard said.allSatisfy({ $0.scope == .everybody }) else { return nil }
-    return said.last?.isOn ?? (Distribution(system).isDebian ? true : nil)
+    return said.last?.isOn ?? (Distribution.of(system).isDebian ? true : nil)
   }
 
   /// The settings that sudo-rs knows, of those that matter here; it passes over all others.

@@ -10,13 +10,20 @@ final class SSHDQuestion: Sendable {
     var answer: String??
   }
 
-  private let arguments: [String]
+  let arguments: [String]
   private let state = Mutex(State())
 
   init(_ arguments: [String]) { self.arguments = arguments }
 
-  /// Starts sshd and does not wait for it.
-  func ask() { state.withLock { $0.running = Tool.sshd.start(arguments) } }
+  /// Starts sshd and does not wait for it; once is enough.
+  func ask() {
+    state.withLock { state in
+      if state.running == nil, state.answer == nil { state.running = Tool.sshd.start(arguments) }
+    }
+  }
+
+  /// Ends what nobody needs the answer of.
+  func withdraw() { state.withLock { $0.running = nil } }
 
   /// What it printed; nil where it said nothing that can be used.
   var answer: String? {

@@ -17,8 +17,29 @@ struct SSHDServer: Sendable {
   /// Whether it is sure that a boot comes to the command.
   let isCertain: Bool
 
+  /// The question to an sshd that is told nothing, as on most systems; nil where it has to be asked about each person.
+  static func usualQuestion(_ system: System) -> SSHDQuestion? { Call(CommandLine(), system).question(nil) }
+
+  /// Asks it, before it is known what this system tells its sshd.
+  static func askUsual(_ system: System) -> SSHDQuestion? {
+    guard canBeAsked(system, program(system)), let question = usualQuestion(system) else { return nil }
+    question.ask()
+    return question
+  }
+
   /// One for each command that starts it; where none does, the one that its own unit or script would start.
-  static func all(_ system: System, _ distribution: Distribution, _ startup: Startup) -> [SSHDServer] {
+  /// - Parameter usual: what was asked already, and is withdrawn where it is not the question.
+  static func all(
+    _ system: System, _ distribution: Distribution, _ startup: Startup, _ usual: SSHDQuestion? = nil
+  ) -> [SSHDServer] {
+    let servers = servers(system, distribution, startup, usual)
+    if let usual, !servers.contains(where: { $0.needs(usual) }) { usual.withdraw() }
+    return servers
+  }
+
+  private static func servers(
+    _ system: System, _ distribution: Distribution, _ startup: Startup, _ usual: SSHDQuestion?
+  ) -> [SSHDServer] {
     guard let program = program(system) else { return [] }
     let isNamed = startup.starts(["ssh", "sshd", "openssh", "openssh-server"])
     let commands = StartedCommands.of(system, startup)
@@ -36,8 +57,8 @@ struct SSHDServer: Sendable {
     }
     return (lines.map { ($0, true) } + possible.map { ($0, false) }).map { line, isCertain in
       SSHDServer(
-        system, distribution, program, line, isStarted: isStarted, isCertain: isCertain,
-        hasOtherPorts: line.hasPort || sockets)
+        system, distribution, Call(line, system), usual, isStarted: isStarted, isCertain: isCertain,
+        hasOtherPorts: line.hasPort || sockets, canBeAsked: canBeAsked(system, program))
     }
   }
 
@@ -48,27 +69,46 @@ struct SSHDServer: Sendable {
   }
 
   private init(
-    _ system: System, _ distribution: Distribution, _ program: String, _ command: CommandLine, isStarted: Bool,
-    isCertain: Bool, hasOtherPorts: Bool
+    _ system: System, _ distribution: Distribution, _ call: Call, _ usual: SSHDQuestion?, isStarted: Bool,
+    isCertain: Bool, hasOtherPorts: Bool, canBeAsked: Bool
   ) {
     (self.system, self.distribution) = (system, distribution)
     (self.isStarted, self.isCertain, self.hasOtherPorts) = (isStarted, isCertain, hasOtherPorts)
-    let file =
-      command.file
-      ?? SSHDConfiguration.files.first { system.exists($0) } ?? SSHDConfiguration.files[0]
-    configuration = SSHDConfiguration(file, options: command.options, on: system)
-    canBeAsked = system.isLive && program == Tool.sshd.rawValue
-    let arguments =
-      ["-T", "-f", file] + command.options.flatMap { ["-o", $0] } + Self.hostKey(configuration, system)
-    self.arguments = arguments
-    everybody = configuration.hasMatches ? nil : SSHDQuestion(arguments)
+    (configuration, arguments) = (call.configuration, call.arguments)
+    self.canBeAsked = canBeAsked
+    everybody = call.question(usual)
   }
 
-  /// Of the keys that it would load sshd is given the one that it reads most quickly: before it answers, each is read and
-  /// tried. Where the configuration names keys, or this one is not there, it takes its own.
-  private static func hostKey(_ configuration: SSHDConfiguration, _ system: System) -> [String] {
-    let quick = "/etc/ssh/ssh_host_ed25519_key"
-    return configuration.namesHostKeys || !system.exists(quick) ? [] : ["-h", quick]
+  private static func canBeAsked(_ system: System, _ program: String?) -> Bool {
+    system.isLive && program == Tool.sshd.rawValue
+  }
+
+  /// How a server of this command line is asked.
+  private struct Call {
+    let configuration: SSHDConfiguration
+    let arguments: [String]
+
+    init(_ command: CommandLine, _ system: System) {
+      let file =
+        command.file
+        ?? SSHDConfiguration.files.first { system.exists($0) } ?? SSHDConfiguration.files[0]
+      configuration = SSHDConfiguration(file, options: command.options, on: system)
+      arguments = ["-T", "-f", file] + command.options.flatMap { ["-o", $0] } + Self.hostKey(configuration, system)
+    }
+
+    /// What holds for everybody, `asked` where it is the same; nil where sshd has to be asked about each.
+    func question(_ asked: SSHDQuestion?) -> SSHDQuestion? {
+      if configuration.hasMatches { return nil }
+      if let asked, asked.arguments == arguments { return asked }
+      return SSHDQuestion(arguments)
+    }
+
+    /// Of the keys that it would load sshd is given the one that it reads most quickly: before it answers, each is read
+    /// and tried. Where the configuration names keys, or this one is not there, it takes its own.
+    private static func hostKey(_ configuration: SSHDConfiguration, _ system: System) -> [String] {
+      let quick = "/etc/ssh/ssh_host_ed25519_key"
+      return configuration.namesHostKeys || !system.exists(quick) ? [] : ["-h", quick]
+    }
   }
 
   /// Releases whose sshd is from before 7.0.
@@ -149,6 +189,8 @@ struct SSHDServer: Sendable {
     settings.takePlaces(from: own)
     return (settings, Reason("sshd.asked", file: file))
   }
+
+  func needs(_ question: SSHDQuestion) -> Bool { isStarted && everybody === question }
 
   /// Begins to ask what holds for everybody: by the time it is needed the answer is there.
   func askAhead() {
