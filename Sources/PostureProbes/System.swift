@@ -176,9 +176,8 @@ public final class System: Sendable {
     // A sparse giant is refused before a byte of it is read.
     guard status.st_size <= cap else { throw Unreadable.tooLarge.asSystemError }
     memory.withLock {
-      let name = $0.read[[UInt64(status.st_dev), UInt64(status.st_ino)], default: path]
-      if name != path { $0.readAgain.append(path) }
-      $0.read[[UInt64(status.st_dev), UInt64(status.st_ino)]] = name
+      let first = $0.read.first([UInt64(status.st_dev), UInt64(status.st_ino)], path)
+      if first != path { $0.readAgain.append(path) }
     }
     return OpenFile(file: file, status: status)
   }

@@ -80,7 +80,7 @@ import Testing
       let file = "\(folder)/policy.json"
       let hostile = #"{"name": "x", "checks": {"\u001b]0;gone\u0007": "require"}}"#
       try AtomicFile.write(Array(hostile.utf8), to: file)
-      let site = try Self.site(folder)
+      let site = try Home.built("\(folder)/home")
       for (program, words, status) in [
         ("posturectl", ["policy", "set", file, "--no-publish", "--home", site.folder], 70 as Int32),
         ("posture-agent", ["check", "--policy", file], 64), ("posturectl", ["\u{1B}[31m"], 64),
@@ -93,18 +93,9 @@ import Testing
     }
   }
 
-  private static func site(_ folder: String) throws -> Home {
-    let listener = BrokerConfiguration.Listener(address: "127.0.0.1", port: 1)
-    return try SiteBuilder.build(
-      "\(folder)/home",
-      SiteBuilder.Options(
-        site: Name("site-a")!, hosts: ["localhost"], deviceListener: listener, operatorListener: listener),
-      at: Clock.wall)
-  }
-
   @Test func `requests of a folder are taken although one of them is bad, which is named`() throws {
     try TemporaryFolder.with { folder in
-      let home = try Self.site(folder)
+      let home = try Home.built("\(folder)/home")
       let requests = "\(folder)/requests"
       try Home.makeFolder(requests)
       for name in ["edge-1", "edge-3", "controller"] {
@@ -130,7 +121,7 @@ import Testing
 
   @Test func `answers that could not be kept are not asked for`() throws {
     try TemporaryFolder.with { folder in
-      let home = try Self.site(folder)
+      let home = try Home.built("\(folder)/home")
       let file = "\(folder)/file"
       try Home.write("", to: file)
       // Nobody listens: whoever asked would say that there is no broker.
@@ -151,7 +142,7 @@ import Testing
 
   @Test func `a revocation says what it takes back, and takes nothing that nobody has`() throws {
     try TemporaryFolder.with { folder in
-      let home = try Self.site(folder)
+      let home = try Home.built("\(folder)/home")
       func revoke(_ words: String...) throws -> (status: Int32, out: String, err: String) {
         try Self.run("posturectl", ["trust", "revoke", "--no-publish", "--home", home.folder] + words)
       }

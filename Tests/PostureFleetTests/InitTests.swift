@@ -9,15 +9,6 @@ import Testing
 
 /// A folder is a whole site, or can be made one.
 @Suite struct InitTests {
-  private func build(_ folder: String) throws -> Home {
-    let listener = BrokerConfiguration.Listener(address: "127.0.0.1", port: 1)
-    return try SiteBuilder.build(
-      folder,
-      SiteBuilder.Options(
-        site: Name("site-a")!, hosts: ["localhost"], deviceListener: listener, operatorListener: listener),
-      at: Clock.wall)
-  }
-
   private func expectWhole(_ home: Home) throws {
     #expect(try Home.open(home.folder).site == home.site)
     #expect(!Home.names(in: home.folder).contains { $0.hasPrefix(".") })
@@ -37,7 +28,7 @@ import Testing
         first.crash()
         // What was finished stays; what was not is made anew.
         let names = Home.names(in: site)
-        try expectWhole(names.contains("posture.json") ? Home.open(site) : build(site))
+        try expectWhole(names.contains("posture.json") ? Home.open(site) : Home.built(site))
       }
     }
   }
@@ -48,13 +39,13 @@ import Testing
       for path in [site, "\(site)/.init", "\(site)/.init/root", "\(site)/.init/tls"] { try Home.makeFolder(path) }
       try Home.write("half a key", to: "\(site)/.init/root/root.key")
       symlink("/etc", "\(site)/.init/link")
-      try expectWhole(build(site))
+      try expectWhole(Home.built(site))
       #expect(access("/etc/passwd", F_OK) == 0)
       // A whole one is never touched, nor is what is somebody else's.
-      #expect(throws: HomeError.self) { try build(site) }
+      #expect(throws: HomeError.self) { try Home.built(site) }
       try Home.makeFolder("\(folder)/other")
       try Home.write("mine", to: "\(folder)/other/notes")
-      #expect(throws: HomeError.self) { try build("\(folder)/other") }
+      #expect(throws: HomeError.self) { try Home.built("\(folder)/other") }
       #expect(Home.names(in: "\(folder)/other") == ["notes"])
     }
   }
@@ -64,10 +55,10 @@ import Testing
       let site = "\(disk.path)/site"
       try Home.makeFolder(site)
       try disk.fill()
-      #expect(throws: (any Error).self) { try build(site) }
+      #expect(throws: (any Error).self) { try Home.built(site) }
       #expect(Home.names(in: site).isEmpty)
       disk.empty()
-      try expectWhole(build(site))
+      try expectWhole(Home.built(site))
     }
   }
 }

@@ -15,11 +15,7 @@ import Testing
 
   init() throws {
     folder = try Folder()
-    let listener = BrokerConfiguration.Listener(address: "127.0.0.1", port: 1)
-    home = try SiteBuilder.build(
-      folder.file("home"),
-      SiteBuilder.Options(
-        site: Name("site-a")!, hosts: ["localhost"], deviceListener: listener, operatorListener: listener), at: now)
+    home = try Home.built(folder.file("home"), at: now)
   }
 
   @discardableResult

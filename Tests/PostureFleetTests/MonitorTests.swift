@@ -307,13 +307,19 @@ final class LiveMonitor {
     #expect(refused.status == 64)
   }
 
-  @Test func `events tell of a change as it comes`() throws {
+  /// A site with one device, which its monitor shows as pass.
+  private static func healthy() throws -> (LiveSite, SimulatedDevice, LiveMonitor) {
     let site = try LiveSite()
     let device = try site.device("edge-1")
     device.change { $0 = .healthy }
     try device.start()
     let monitor = try LiveMonitor(site)
     _ = try monitor.waitForState("edge-1", "pass")
+    return (site, device, monitor)
+  }
+
+  @Test func `events tell of a change as it comes`() throws {
+    let (site, device, monitor) = try Self.healthy()
     let listener = try RunningProcess(
       "/usr/bin/curl", ["-sN", "-m", "5", "\(monitor.address)/api/v1/events"], log: site.folder.file("events"))
     usleep(700_000)
@@ -337,12 +343,7 @@ final class LiveMonitor {
     #expect(said == [nil, "a: refused", nil, nil, "a: well again", nil, "a: refused"])
     #expect(troubles.line("b", "b: full") == "b: full")
 
-    let site = try LiveSite()
-    let device = try site.device("edge-1")
-    device.change { $0 = .healthy }
-    try device.start()
-    let monitor = try LiveMonitor(site)
-    _ = try monitor.waitForState("edge-1", "pass")
+    let (site, device, monitor) = try Self.healthy()
     func lines(_ part: String) throws -> [String] {
       String(decoding: try AtomicFile.readAny(site.folder.file("monitor.log")), as: UTF8.self)
         .split(separator: "\n").map(String.init).filter { $0.hasPrefix("posturectl: \(part)") }

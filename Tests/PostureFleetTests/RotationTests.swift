@@ -60,10 +60,7 @@ import Testing
   private func with(_ body: (Home, Int64, inout Observers) throws -> Void) throws {
     try TemporaryFolder.with { folder in
       let now = Clock.wall
-      let listener = BrokerConfiguration.Listener(address: "127.0.0.1", port: 1)
-      let options = SiteBuilder.Options(
-        site: Name("site-a")!, hosts: ["localhost"], deviceListener: listener, operatorListener: listener)
-      let home = try SiteBuilder.build("\(folder)/home", options, at: now)
+      let home = try Home.built("\(folder)/home", at: now)
       var observers = try Observers(home, at: now)
       try body(home, now, &observers)
     }

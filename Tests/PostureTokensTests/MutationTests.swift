@@ -1,5 +1,6 @@
 import Glibc
 import Posture
+import PosturePlatform
 @testable import PostureTokens
 import Synchronization
 import TestKit

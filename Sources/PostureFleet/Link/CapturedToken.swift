@@ -12,12 +12,12 @@ public struct CapturedToken: Sendable {
   /// Reads who it claims to be from.
   public init(_ text: String) throws(TokenError) {
     bytes = Array(text.utf8)
-    kind = try TokenDecoder.decode(bytes, kinds: TokenKind.allCases).kind
-    let parts = text.split(separator: ".")
+    let token = try TokenDecoder.decode(bytes, kinds: TokenKind.allCases)
+    kind = token.kind
     let claim = kind == .credential ? "sub" : "iss"
-    guard let payload = Base64URL.decode(parts[1]), let claims = try? JSONParser.parse(payload),
-      let party = claims[claim]?.string.flatMap(Party.init(urn:))
-    else { throw TokenError(.issuer) }
+    guard let claims = try? token.unverifiedClaims(), let party = claims[claim]?.string.flatMap(Party.init(urn:)) else {
+      throw TokenError(.issuer)
+    }
     self.party = party
   }
 

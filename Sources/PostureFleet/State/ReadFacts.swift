@@ -44,9 +44,10 @@ struct EvidenceReading {
   init(_ json: JSON) { self.json = json }
 
   var required: [CheckName] {
-    (json["checks"]?.array ?? []).filter { $0["required"]?.bool == true }
-      .compactMap { $0["check"]?.string.flatMap(CheckName.init(rawValue:)) }
+    requiredChecks.compactMap { $0["check"]?.string.flatMap(CheckName.init(rawValue:)) }
   }
+
+  private var requiredChecks: [JSON] { (json["checks"]?.array ?? []).filter { $0["required"]?.bool == true } }
 
   /// The first `count` findings above info.
   func worst(_ count: Int) -> [ReportFacts.Brief] {
@@ -66,7 +67,7 @@ struct EvidenceReading {
   /// The first `count` required checks that were not answered, each with its reason: `keyring not-run: unreadable ann: …`.
   /// Where all were, the verdict is unknown for one of which nothing is there.
   func unanswered(_ count: Int) -> [String] {
-    let required = (json["checks"]?.array ?? []).filter { $0["required"]?.bool == true }
+    let required = requiredChecks
     func with(_ result: CheckResult) -> [JSON] { required.filter { $0["result"]?.string == result.rawValue } }
     let notRun = with(.notRun)
     return (notRun.isEmpty ? with(.absent) : notRun).prefix(count).map(words)

@@ -24,11 +24,7 @@ public struct DeviceDetail {
 
   /// The report was verified when it was taken in.
   private static func claims(_ token: [UInt8]) -> ReportClaims? {
-    let parts = token.split(separator: UInt8(ascii: "."))
-    guard parts.count == 3, let payload = Base64URL.decode(parts[1]), let json = try? JSONParser.parse(payload) else {
-      return nil
-    }
-    return try? ReportClaims(claims: json)
+    try? ReportClaims(claims: TokenDecoder.decode(token, kinds: [.report]).unverifiedClaims())
   }
 
   /// What a command to a device without a clock has to repeat.
@@ -67,15 +63,16 @@ public struct DeviceDetail {
       object("replays", .count(device.replays))
       object("events", events(device))
       object("breaches", .array(breaches.map(\.json)))
-      object("report", report ?? .null)
-      object("unshown", .text(claims.flatMap { EvidenceShape($0.evidence).remark }))
+      let shape = claims.map { EvidenceShape($0.evidence) }
+      object("report", report(shape) ?? .null)
+      object("unshown", .text(shape?.remark))
     }
   }
 
-  /// Of the evidence what is of a known shape.
-  private var report: JSON? {
-    guard var claims else { return nil }
-    claims.evidence = EvidenceShape(claims.evidence).known
+  /// With no more of the evidence than is of a known shape.
+  private func report(_ shape: EvidenceShape?) -> JSON? {
+    guard var claims, let shape else { return nil }
+    claims.evidence = shape.known
     return claims.claims
   }
 

@@ -41,8 +41,8 @@ public struct UnverifiedToken: Sendable {
     guard isGood else { throw TokenError(.signature) }
   }
 
-  /// For tokens that bring the credential of their signer along.
-  func unverifiedClaims(_ limits: JSONParser.Limits = .message) throws(TokenError) -> JSON {
+  /// For tokens that bring the credential of their signer along, and those that were verified before they were kept.
+  public func unverifiedClaims(_ limits: JSONParser.Limits = .message) throws(TokenError) -> JSON {
     let claims: JSON
     do throws(JSONError) { claims = try JSONParser.parse(payload, limits: limits) } catch {
       throw TokenError(.payload, error.description)

@@ -138,6 +138,11 @@ final class ECKey: @unchecked Sendable {
   }
 }
 
+extension JWK {
+  /// As OpenSSL takes a point (SEC 1 section 2.3.3).
+  var uncompressed: [UInt8] { [0x04] + x + y }
+}
+
 extension KeyError {
   /// With OpenSSL's own words for the oldest error of this thread, which is then forgotten.
   static func library() -> KeyError {

@@ -18,7 +18,7 @@ final class PointMultiples: @unchecked Sendable {
     self.group = group
     let generator = EC_POINT_new(group)
     defer { EC_POINT_free(generator) }
-    let bytes = [0x04] + point.x + point.y
+    let bytes = point.uncompressed
     guard EC_POINT_oct2point(group, generator, bytes, bytes.count, nil) == 1,
       EC_GROUP_set_generator(group, generator, EC_GROUP_get0_order(group), EC_GROUP_get0_cofactor(group)) == 1,
       copenssl_precompute(group) == 1

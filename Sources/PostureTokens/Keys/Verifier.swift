@@ -79,7 +79,7 @@ final class Verifier: @unchecked Sendable {
   private func load(_ point: JWK) throws(KeyError) {
     if loaded == point { return }
     loaded = nil
-    let bytes = [0x04] + point.x + point.y
+    let bytes = point.uncompressed
     guard EC_POINT_oct2point(curve, key, bytes, bytes.count, context) == 1 else {
       ERR_clear_error()
       throw KeyError(.point)

@@ -8,9 +8,7 @@ enum Recording {
   static func evidence() throws(BenchError) -> Evidence {
     let system: System
     do throws(SystemError) { system = try System() } catch { throw BenchError("\(error)") }
-    var facts = AuthPolicyProbe().run(on: system)
-    facts.add(KeyringProbe().run(on: system))
-    return Judge.evidence(of: facts, under: .entry)
+    return Judge.evidence(of: DeviceProbe().run(on: system), under: .entry)
   }
 
   /// A report's claims; who makes it and when is filled in by each device.

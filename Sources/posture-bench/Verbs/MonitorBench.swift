@@ -178,19 +178,12 @@ private struct Floor {
     let each = 3_000
     let start = Clock.monotonicNanoseconds
     do throws(SystemError) {
-      try onThreads(cores) {
+      try Together.run(cores) { _ in
         guard let key = try? BareKey(key) else { return }
         for _ in 0..<each { key.verify(message) }
       }
     } catch { throw BenchError("\(error)") }
     return 1e9 * Double(cores * each) / Double(Clock.monotonicNanoseconds - start)
-  }
-
-  private static func onThreads(_ count: Int, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
-    guard count > 0 else { return }
-    let thread = try Thread.start("floor", body)
-    try onThreads(count - 1, body)
-    thread.join()
   }
 
   /// The mean of before and after: a machine that others use as well is not always equally quick.
